@@ -1,0 +1,65 @@
+import boundaries from 'eslint-plugin-boundaries';
+import tseslint from 'typescript-eslint';
+
+/** Which folders a folder may import. Data flows one way; see docs/architecture.md. */
+const allowed = {
+  protocol: [],
+  store: ['protocol'],
+  datasets: ['protocol'],
+  gateway: ['protocol', 'store'],
+  runner: ['protocol', 'store'],
+  adapter: ['protocol', 'store'],
+  engine: ['protocol'],
+  models: ['protocol', 'engine'],
+  policy: ['protocol', 'engine', 'models'],
+  evaluation: ['protocol'],
+  algorithms: ['protocol', 'store', 'datasets', 'gateway', 'runner', 'adapter', 'policy', 'evaluation'],
+  runs: ['protocol', 'store', 'datasets', 'gateway', 'runner', 'adapter', 'policy', 'evaluation', 'algorithms'],
+  server: ['protocol', 'store', 'gateway', 'runs'],
+  cli: ['protocol', 'store', 'datasets', 'evaluation', 'runs', 'server'],
+};
+
+const folders = Object.keys(allowed);
+
+export default tseslint.config(
+  { ignores: ['dist/**', 'node_modules/**', 'test/out/**', '**/*.mjs', '**/.agent-trainer/**'] },
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.recommendedTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-misused-promises': 'error',
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', caughtErrors: 'none' }],
+      '@typescript-eslint/require-await': 'off',
+      '@typescript-eslint/restrict-template-expressions': 'off',
+    },
+  },
+  {
+    files: ['trainer/**/*.ts', 'src/**/*.ts', 'webview/**/*.ts'],
+    plugins: { boundaries },
+    settings: {
+      'import/resolver': { typescript: true, node: true },
+      'boundaries/elements': [
+        ...folders.map((type) => ({ type, pattern: `trainer/${type}`, mode: 'folder' })),
+        { type: 'extension', pattern: 'src', mode: 'folder' },
+        { type: 'webview', pattern: 'webview', mode: 'folder' },
+      ],
+    },
+    rules: {
+      'boundaries/element-types': ['error', {
+        default: 'disallow',
+        rules: [
+          ...folders.map((from) => ({ from, allow: [from, ...allowed[from]] })),
+          { from: 'extension', allow: ['extension', 'protocol'] },
+          { from: 'webview', allow: ['webview', 'protocol'] },
+        ],
+      }],
+    },
+  },
+  {
+    files: ['test/**/*.ts'],
+    rules: { '@typescript-eslint/no-unsafe-assignment': 'off', '@typescript-eslint/no-unsafe-member-access': 'off', '@typescript-eslint/no-unused-expressions': 'off' },
+  },
+);
