@@ -1,0 +1,98 @@
+import * as ort from 'onnxruntime-node';
+import { TrainerError, messageOf } from '../protocol/errors.ts';
+import type { Graph } from './graph.ts';
+import { lower } from './onnx/lower.ts';
+import { encodeModel } from './onnx/model-proto.ts';
+import { profiles, type Provider } from './onnx/profile.ts';
+import { sameShape } from './operator.ts';
+import { describe, wrap, type DType, type Tensor, type TensorData, type ValueType } from './tensor.ts';
+
+export interface CompileOptions {
+  readonly provider: Provider;
+  /** Threads inside one operator on the CPU. Results are bitwise repeatable for the same number. Default: ONNX Runtime's (the cores). */
+  readonly threads?: number;
+}
+
+export type Tensors = Readonly<Record<string, Tensor>>;
+
+/** A compiled graph. `run` blocks the JavaScript thread while it computes: use a worker thread beside anything that must answer. */
+export interface Executable {
+  readonly inputs: ReadonlyMap<string, ValueType>;
+  readonly outputs: ReadonlyMap<string, ValueType>;
+  /**
+   * Feeds every input and returns every output. Outputs named in `into` are written to that memory (no allocation, no copy on
+   * the CPU); such a tensor may also be an input whose last use is the output's own computation, as in an optimiser step.
+   */
+  run(feeds: Tensors, into?: Tensors): Promise<Record<string, Tensor>>;
+  release(): Promise<void>;
+}
+
+/** Compiles a graph for a provider. Throws `environment` when the provider is missing or cannot run an operator. */
+export async function compile(graph: Graph, options: CompileOptions): Promise<Executable> {
+  const { bytes, external } = encodeModel(lower(graph, profiles[options.provider]));
+  const session = await createSession(bytes, external, options);
+  const inputs = new Map(graph.inputs);
+  const outputs = new Map(graph.outputs);
+  return {
+    inputs,
+    outputs,
+    async run(feeds, into = {}) {
+      const ortFeeds = toOrt(feeds, inputs, 'input');
+      const fetches: Record<string, ort.Tensor | null> = Object.fromEntries([...outputs.keys()].map((name) => [name, null]));
+      Object.assign(fetches, toOrt(into, outputs, 'output', true));
+      const results = await runSession(session, ortFeeds, fetches);
+      return Object.fromEntries([...outputs].map(([name, type]) => [name, into[name] ?? fromOrt(results[name], type)]));
+    },
+    release: () => session.release(),
+  };
+}
+
+async function createSession(bytes: Uint8Array, externalData: { path: string; data: Uint8Array }[], options: CompileOptions): Promise<ort.InferenceSession> {
+  try {
+    return await ort.InferenceSession.create(bytes, {
+      executionProviders: [options.provider],
+      externalData,
+      ...(options.threads === undefined ? {} : { intraOpNumThreads: options.threads }),
+      logSeverityLevel: 3,
+      // An operator silently moved to the CPU would hide a missing kernel behind a slow run.
+      ...(options.provider === 'cpu' ? {} : { extra: { session: { disable_cpu_ep_fallback: '1' } } }),
+    });
+  } catch (cause) {
+    throw new TrainerError('environment', `The graph cannot be compiled for the provider "${options.provider}": ${messageOf(cause)}`, { cause });
+  }
+}
+
+async function runSession(session: ort.InferenceSession, feeds: Record<string, ort.Tensor>, fetches: Record<string, ort.Tensor | null>) {
+  try {
+    return await session.run(feeds, fetches);
+  } catch (cause) {
+    const text = messageOf(cause);
+    // ONNX Runtime names the failing node, and our nodes are named after the IR call.
+    const where = /Name:'([^']+)'/.exec(text)?.[1];
+    throw new TrainerError('internal', `Running the graph failed${where ? ` in ${where}` : ''}: ${text}`, { cause });
+  }
+}
+
+function toOrt(tensors: Tensors, types: ReadonlyMap<string, ValueType>, role: 'input' | 'output', partial = false): Record<string, ort.Tensor> {
+  for (const name of Object.keys(tensors)) {
+    if (!types.has(name)) throw new TrainerError('internal', `run: the graph has no ${role} "${name}"; it has ${[...types.keys()].join(', ')}`);
+  }
+  const result: Record<string, ort.Tensor> = {};
+  for (const [name, type] of types) {
+    const given = tensors[name];
+    if (!given) {
+      if (partial) continue;
+      throw new TrainerError('internal', `run: ${role} "${name}" of type ${describe(type)} is missing`);
+    }
+    if (given.dtype !== type.dtype || !sameShape(given.shape, type.shape)) {
+      throw new TrainerError('internal', `run: ${role} "${name}" must be ${describe(type)}, got ${describe(given)}`);
+    }
+    result[name] = new ort.Tensor(given.dtype, given.data as ort.Tensor['data'] & Float32Array, [...given.shape]);
+  }
+  return result;
+}
+
+function fromOrt(result: ort.Tensor | undefined, type: ValueType): Tensor {
+  if (!result) throw new TrainerError('internal', `run: ONNX Runtime returned no output of type ${describe(type)}`);
+  return wrap(type.dtype, type.shape, result.data as TensorData[DType]);
+}

@@ -1,0 +1,48 @@
+import { tensor, type DType, type Tensor } from '../tensor.ts';
+import { onnxElementType, type OnnxAttribute, type OnnxNode } from './model-proto.ts';
+import type { ProviderProfile } from './profile.ts';
+
+type Attributes = Readonly<Record<string, OnnxAttribute>>;
+
+/** What an operator's lowering writes to: ONNX nodes and small constants, named after the IR call they belong to. */
+export class OnnxEmitter {
+  readonly profile: ProviderProfile;
+  readonly nodes: OnnxNode[] = [];
+  readonly initializers = new Map<string, Tensor>();
+  /** Name of the IR call being lowered; ONNX Runtime repeats it in its errors. */
+  scope = '';
+
+  constructor(profile: ProviderProfile) {
+    this.profile = profile;
+  }
+
+  /** Adds a node with one output and returns the output's name. */
+  emit(opType: string, inputs: readonly string[], attributes: Attributes = {}, options: { domain?: string } = {}): string {
+    return this.emitMany(opType, inputs, 1, attributes, options)[0] as string;
+  }
+
+  emitMany(opType: string, inputs: readonly string[], outputs: number, attributes: Attributes = {}, options: { domain?: string } = {}): string[] {
+    const name = `${this.scope}/${opType}_${this.nodes.length}`;
+    const names = Array.from({ length: outputs }, (_, i) => `${name}:${i}`);
+    this.nodes.push({ name, opType, domain: options.domain ?? '', inputs, outputs: names, attributes });
+    return names;
+  }
+
+  cast(x: string, dtype: DType): string {
+    return this.emit('Cast', [x], { to: onnxElementType(dtype) });
+  }
+
+  /** A constant int64 vector: shapes, axes. */
+  ints(values: readonly number[]): string {
+    return this.#constant(`ints ${values.join(',')}`, () => tensor('int64', [values.length], values));
+  }
+
+  scalar(value: number, dtype: DType): string {
+    return this.#constant(`scalar ${dtype} ${value}`, () => tensor(dtype, [], [value]));
+  }
+
+  #constant(name: string, make: () => Tensor): string {
+    if (!this.initializers.has(name)) this.initializers.set(name, make());
+    return name;
+  }
+}

@@ -1,0 +1,108 @@
+import { broadcastShapes, requireFloat, requireSameDType, shapeError, type One, type Operator, type Three, type Two } from '../operator.ts';
+import type { BackwardCall } from '../operator.ts';
+import type { GraphBuilder, Value } from '../graph.ts';
+import type { DType } from '../tensor.ts';
+
+type None = Record<string, never>;
+
+function unary(name: string, onnx: string, derivative: (b: GraphBuilder, c: BackwardCall<None, One>) => Value): Operator<None, One> {
+  return {
+    name,
+    infer(types) {
+      requireFloat(name, types);
+      return [types[0]];
+    },
+    vjp: { apply: (b, c) => [derivative(b, c)] },
+    onnx: (e, { inputs }) => [e.emit(onnx, inputs)],
+  };
+}
+
+export const neg = unary('neg', 'Neg', (b, { grad }) => b.neg(grad));
+export const exp = unary('exp', 'Exp', (b, { grad, output }) => b.mul(grad, output));
+export const log = unary('log', 'Log', (b, { grad, inputs: [x] }) => b.div(grad, x));
+export const sqrt = unary('sqrt', 'Sqrt', (b, { grad, output }) => b.div(b.mul(grad, 0.5), output));
+export const sigmoid = unary('sigmoid', 'Sigmoid', (b, { grad, output: y }) => b.mul(grad, b.mul(y, b.sub(1, y))));
+
+/** Passes the value, blocks the gradient. */
+export const stopGradient: Operator<None, One> = {
+  name: 'stopGradient',
+  infer: ([x]) => [x],
+  vjp: 'zero',
+  onnx: (_e, { inputs: [x] }) => [x],
+};
+
+/** The gradient is cast back; it does not pass through integers and booleans. */
+export const cast: Operator<{ dtype: DType }, One> = {
+  name: 'cast',
+  infer: ([x], { dtype }) => [{ dtype, shape: x.shape }],
+  vjp: { apply: (b, { grad, inputs: [x] }) => [b.cast(grad, x.dtype)] },
+  onnx: (e, { inputs, attrs }) => [e.cast(inputs[0], attrs.dtype)],
+};
+
+type Derivative = (b: GraphBuilder, grad: Value, x: Value, y: Value) => readonly [Value, Value];
+
+function binary(name: string, onnx: string, derivative: Derivative): Operator<None, Two> {
+  return {
+    name,
+    infer([a, c]) {
+      requireSameDType(name, [a, c]);
+      if (a.dtype === 'bool') throw shapeError(name, 'needs numbers', [a, c]);
+      return [{ dtype: a.dtype, shape: broadcastShapes(name, a, c) }];
+    },
+    vjp: {
+      apply(b, { grad, inputs: [x, y] }) {
+        const [dx, dy] = derivative(b, grad, x, y);
+        return [b.sumTo(dx, x.shape), b.sumTo(dy, y.shape)];
+      },
+    },
+    onnx: (e, { inputs }) => [e.emit(onnx, inputs)],
+  };
+}
+
+export const add = binary('add', 'Add', (_b, g) => [g, g]);
+export const sub = binary('sub', 'Sub', (b, g) => [g, b.neg(g)]);
+export const mul = binary('mul', 'Mul', (b, g, x, y) => [b.mul(g, y), b.mul(g, x)]);
+export const div = binary('div', 'Div', (b, g, x, y) => {
+  const dx = b.div(g, y);
+  return [dx, b.neg(b.mul(dx, b.div(x, y)))];
+});
+export const minimum = binary('minimum', 'Min', (b, g, x, y) => choose(b, b.lessOrEqual(x, y), g));
+export const maximum = binary('maximum', 'Max', (b, g, x, y) => choose(b, b.lessOrEqual(y, x), g));
+
+function choose(b: GraphBuilder, first: Value, grad: Value): readonly [Value, Value] {
+  return [b.where(first, grad, 0), b.where(first, 0, grad)];
+}
+
+function comparison(name: string, onnx: string): Operator<None, Two> {
+  return {
+    name,
+    infer([a, c]) {
+      requireSameDType(name, [a, c]);
+      return [{ dtype: 'bool', shape: broadcastShapes(name, a, c) }];
+    },
+    vjp: 'zero',
+    onnx: (e, { inputs }) => [e.emit(onnx, inputs)],
+  };
+}
+
+export const equal = comparison('equal', 'Equal');
+export const less = comparison('less', 'Less');
+export const lessOrEqual = comparison('lessOrEqual', 'LessOrEqual');
+
+/** condition ? x : y, all three broadcast. The unchosen side gets gradient 0, also where its value is not finite. */
+export const where: Operator<None, Three> = {
+  name: 'where',
+  infer([condition, x, y]) {
+    if (condition.dtype !== 'bool') throw shapeError('where', 'the condition must be bool', [condition, x, y]);
+    requireSameDType('where', [x, y]);
+    const chosen = { dtype: x.dtype, shape: broadcastShapes('where', x, y) };
+    return [{ dtype: x.dtype, shape: broadcastShapes('where', condition, chosen) }];
+  },
+  vjp: {
+    apply(b, { grad, inputs: [condition, x, y] }) {
+      const [dx, dy] = choose(b, condition, grad);
+      return [undefined, b.sumTo(dx, x.shape), b.sumTo(dy, y.shape)];
+    },
+  },
+  onnx: (e, { inputs }) => [e.emit('Where', inputs)],
+};
