@@ -1,0 +1,47 @@
+import type { Command } from 'commander';
+import pc from 'picocolors';
+import { TrainerError } from '../../protocol/errors.ts';
+import type { AttemptedRollout } from '../../protocol/rollout.ts';
+import type { Span } from '../../protocol/span.ts';
+import type { Store } from '../../store/store.ts';
+import { decimal } from '../format.ts';
+import { printJson, workspaceOf } from '../run-command.ts';
+import { spanTree } from '../trace-tree.ts';
+import { openWorkspaceStore } from './runs.ts';
+
+/** `trace RUN_OR_ROLLOUT`: what happened, as a tree. */
+export function addTraceCommand(program: Command): void {
+  program.command('trace')
+    .description('show what a rollout did, or list the rollouts of a run')
+    .argument('<run_or_rollout>')
+    .option('--json', 'print one JSON object')
+    .action((id: string, options: { json?: boolean }, command: Command) => {
+      const store = openWorkspaceStore(workspaceOf(command));
+      try {
+        const rollouts = find(store, id);
+        const traces = rollouts.map((rollout) => ({ rollout, spans: store.listSpans(rollout.rollout_id), ...store.getLogs(rollout.rollout_id) }));
+        if (options.json) return printJson(traces.length === 1 && store.getRollout(id) ? traces[0] : traces);
+        process.stdout.write(`${traces.map(traceText).join('\n')}\n`);
+      } finally {
+        store.close();
+      }
+    });
+}
+
+function find(store: Store, id: string): AttemptedRollout[] {
+  const rollout = store.getRollout(id);
+  if (rollout) return [rollout];
+  if (store.getRun(id)) return store.listRollouts({ run_id: id, limit: 50 });
+  throw new TrainerError('not_found', `There is no run or rollout ${id} here. List the runs with: agent-trainer runs`);
+}
+
+function traceText(trace: { rollout: AttemptedRollout; spans: Span[]; stdout: string; stderr: string }): string {
+  const { rollout, spans, stderr } = trace;
+  const attempt = rollout.attempt;
+  const outcome = attempt?.outcome ?? rollout.status;
+  const color = outcome === 'scored' ? pc.green : outcome === 'unscored' || attempt === null ? pc.yellow : pc.red;
+  const head = `${pc.bold(rollout.rollout_id)}  ${color(outcome)}  reward ${decimal(attempt?.reward)}  task ${rollout.task_id ?? '–'}`;
+  const error = attempt?.error ? `\n  ${pc.red(attempt.error)}` : '';
+  const logs = outcome !== 'scored' && stderr.trim() ? `\n  stderr: ${stderr.trim().split('\n').slice(-5).join('\n          ')}` : '';
+  return `${head}${error}\n${spanTree(spans)}${logs}`;
+}

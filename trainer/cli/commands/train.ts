@@ -1,0 +1,21 @@
+import type { Command } from 'commander';
+import { TrainerError } from '../../protocol/errors.ts';
+import { integerArgument, runAndPrint } from '../run-command.ts';
+
+interface Options { resume?: string; seed?: number; json?: boolean }
+
+/** `train CONFIG`: reinforcement learning, then the comparison on held-out tasks. */
+export function addTrainCommand(program: Command): void {
+  program.command('train')
+    .description('train the model behind an agent by reinforcement learning')
+    .argument('[config]', 'path of an agent-trainer.json')
+    .option('--resume <run>', 'continue this run from its last complete step')
+    .option('--seed <n>', 'seed of the task order and of sampling', integerArgument('--seed', 0))
+    .option('--json', 'print one JSON object')
+    .action(async (config: string | undefined, { resume, seed, json }: Options, command: Command) => {
+      if ((config === undefined) === (resume === undefined)) {
+        throw new TrainerError('bad_input', 'Give either a config file (agent-trainer train agent-trainer.json) or --resume RUN.');
+      }
+      await runAndPrint(command, { kind: 'train', config_path: config, resume, seed }, json === true);
+    });
+}

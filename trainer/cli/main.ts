@@ -1,0 +1,32 @@
+#!/usr/bin/env node
+import { Command, CommanderError } from 'commander';
+import { addDevCommand } from './commands/dev.ts';
+import { addEvalCommand } from './commands/eval.ts';
+import { addReportCommand } from './commands/report.ts';
+import { addRunsCommand } from './commands/runs.ts';
+import { addServeCommand } from './commands/serve.ts';
+import { addTraceCommand } from './commands/trace.ts';
+import { addTrainCommand } from './commands/train.ts';
+import { messageOf } from '../protocol/errors.ts';
+
+const program = new Command('agent-trainer')
+  .description('Run, inspect, evaluate and train the agents of a workspace, on this machine.')
+  .option('--workspace <dir>', 'folder that holds .agent-trainer/ (default: the current folder)')
+  .option('--verbose', 'show stack traces and debug notices')
+  .showHelpAfterError('(agent-trainer --help lists the commands)')
+  .exitOverride();
+
+for (const add of [addDevCommand, addTrainCommand, addEvalCommand, addServeCommand, addRunsCommand, addTraceCommand, addReportCommand]) add(program);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) {
+    process.exitCode = error.exitCode; // commander has printed its message
+  } else {
+    const verbose = program.opts<{ verbose?: boolean }>().verbose === true;
+    process.stderr.write(`agent-trainer: ${messageOf(error)}\n`);
+    if (verbose && error instanceof Error) process.stderr.write(`${error.stack}\n${error.cause instanceof Error ? `Caused by: ${error.cause.stack}\n` : ''}`);
+    process.exitCode ||= 1;
+  }
+}

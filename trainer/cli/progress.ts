@@ -1,0 +1,77 @@
+import pc from 'picocolors';
+import type { Run, StepMetrics } from '../protocol/run.ts';
+import type { TrainerEvent } from '../protocol/rpc.ts';
+import type { Store } from '../store/store.ts';
+import { decimal, duration, sparkline } from './format.ts';
+
+interface Output { write(text: string): unknown; isTTY?: boolean; columns?: number }
+
+const phaseNames: Record<Run['phase'], string> = {
+  starting: 'Starting',
+  'self-check': 'Checking that calls, token ids and reward arrive',
+  'evaluating-before': 'Evaluating before training',
+  training: 'Training',
+  'evaluating-after': 'Evaluating after training',
+  rollouts: 'Running',
+  done: 'Done',
+};
+
+const terminal = new Set(['succeeded', 'failed', 'cancelled']);
+
+/**
+ * Shows a run's events: a line rewritten in place on a terminal, plain lines elsewhere.
+ * Returns a function that ends the display.
+ */
+export function showProgress(store: Store, runId: string, output: Output): () => void {
+  const colors = pc.createColors(output.isTTY === true && pc.isColorSupported);
+  const rewards: number[] = [];
+  let phase: Run['phase'] | undefined;
+  let finished = 0;
+  let total: number | null = null;
+
+  const clear = () => { if (output.isTTY) output.write('\r\u001b[2K'); };
+  const line = (text: string) => { clear(); output.write(`${text}\n`); };
+  const status = (text: string) => { if (output.isTTY) { clear(); output.write(text.slice(0, (output.columns ?? 120) - 1)); } };
+
+  const onPhase = (next: Run) => {
+    if (next.phase === phase) return;
+    total = totalSteps(next);
+    phase = next.phase;
+    finished = 0;
+    if (phase !== 'done') line(colors.bold(phaseNames[phase]));
+  };
+  const onStep = (metrics: StepMetrics) => {
+    if (metrics.reward_mean !== null) rewards.push(metrics.reward_mean);
+    line(stepLine(metrics, total) + (output.isTTY ? ` ${colors.green(sparkline(rewards))}` : ''));
+  };
+  const unsubscribe = store.onEvent((event: TrainerEvent) => {
+    if (event.type === 'run' && event.run.run_id === runId) onPhase(event.run);
+    else if (event.type === 'step' && event.run_id === runId) { finished = 0; onStep(event.metrics); }
+    else if (event.type === 'notice' && event.run_id === runId) line(event.level === 'warning' ? colors.yellow(`warning: ${event.message}`) : colors.dim(event.message));
+    else if (event.type === 'rollout' && event.run_id === runId && terminal.has(event.rollout.status)) {
+      finished += 1;
+      status(colors.dim(`  ${finished} rollouts`));
+    }
+  });
+  const run = store.getRun(runId);
+  if (run) onPhase(run);
+  return () => { clear(); unsubscribe(); };
+}
+
+/** One step in words: `step 12/30  reward 0.612  41.3 rollouts/s  1m 12s left`. */
+export function stepLine(metrics: StepMetrics, total: number | null): string {
+  const parts = [
+    `step ${metrics.step + 1}${total === null ? '' : `/${total}`}`,
+    `reward ${decimal(metrics.reward_mean)}`,
+    ...(metrics.val_reward === null ? [] : [`validation ${decimal(metrics.val_reward)}`]),
+    `${metrics.rollouts_per_s.toFixed(1)} rollouts/s`,
+    ...(metrics.updated ? [] : ['no update: nothing trainable']),
+    ...(metrics.eta_s === null ? [] : [`${duration(metrics.eta_s)} left`]),
+  ];
+  return `  ${parts.join('  ')}`;
+}
+
+function totalSteps(run: Run): number | null {
+  const config = run.config as { grpo?: { steps?: unknown } } | null;
+  return typeof config?.grpo?.steps === 'number' ? config.grpo.steps : null;
+}

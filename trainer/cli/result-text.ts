@@ -1,0 +1,49 @@
+import { DevResult, EvalResult, TrainResult, type Difference, type Run, type Score } from '../protocol/run.ts';
+import { decimal, duration, pValue, signed, table } from './format.ts';
+
+/** What a finished run found, for a person. */
+export function resultText(run: Run): string {
+  switch (run.kind) {
+    case 'dev': return devText(DevResult.parse(run.result));
+    case 'train': return trainText(TrainResult.parse(run.result));
+    case 'eval': return evalText(EvalResult.parse(run.result));
+  }
+}
+
+function devText(result: DevResult): string {
+  const rows = result.rollouts.map((rollout) => [rollout.rollout_id, rollout.status, decimal(rollout.reward), String(rollout.spans), rollout.error ?? '']);
+  return [
+    table([['rollout', 'status', 'reward', 'spans', ''], ...rows]),
+    '',
+    `mean reward ${decimal(result.mean_reward)}`,
+    `Look at one with: agent-trainer trace ${result.rollouts[0]?.rollout_id ?? result.run_id}`,
+  ].join('\n');
+}
+
+function trainText(result: TrainResult): string {
+  return [
+    scoresTable('held-out tasks', [['before', result.before], ['after', result.after]]),
+    result.difference === null ? 'difference: fewer than two tasks were scored on both sides, so none can be given' : differenceLine(result.difference),
+    '',
+    `${result.steps} steps in ${duration(result.wall_s)} · run ${result.run_id}`,
+    `Trained model: ${result.checkpoint}`,
+  ].join('\n');
+}
+
+function evalText(result: EvalResult): string {
+  const columns: [string, Score][] = [['policy', result.policy], ...(result.against ? [['against', result.against] as [string, Score]] : [])];
+  return [scoresTable('tasks', columns), ...(result.difference ? [differenceLine(result.difference)] : [])].join('\n');
+}
+
+function scoresTable(title: string, columns: [string, Score][]): string {
+  return table([
+    [title, ...columns.map(([name]) => name)],
+    ['mean reward', ...columns.map(([, score]) => decimal(score.mean_reward))],
+    ['tasks scored', ...columns.map(([, score]) => String(score.n))],
+  ]);
+}
+
+function differenceLine({ mean, ci95: [low, high], p_value }: Difference): string {
+  const verdict = low > 0 ? 'better' : high < 0 ? 'worse' : 'no difference shown';
+  return `difference ${signed(mean)}, 95 % interval ${signed(low)} to ${signed(high)}, ${pValue(p_value)}: ${verdict}`;
+}

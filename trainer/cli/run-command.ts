@@ -1,0 +1,56 @@
+import path from 'node:path';
+import type { Command } from 'commander';
+import { TrainerError } from '../protocol/errors.ts';
+import type { StartRun } from '../protocol/rpc.ts';
+import type { Run } from '../protocol/run.ts';
+import { openTrainer, type Trainer } from '../server/trainer.ts';
+import { showProgress } from './progress.ts';
+import { resultText } from './result-text.ts';
+
+/** The folder that holds `.agent-trainer/`. */
+export function workspaceOf(command: Command): string {
+  return path.resolve(command.optsWithGlobals<{ workspace?: string }>().workspace ?? '.');
+}
+
+/** Starts a run in the workspace's trainer, shows its progress on stderr, prints the result on stdout. */
+export async function runAndPrint(command: Command, request: StartRun, json: boolean): Promise<void> {
+  const trainer = await openTrainer({ workspace: workspaceOf(command) });
+  try {
+    const run = await runToEnd(trainer, request);
+    if (json) printJson(run.result);
+    else process.stdout.write(`\n${resultText(run)}\n`);
+  } finally {
+    await trainer.close();
+  }
+}
+
+/** Waits for the run's end. Ctrl+C cancels it and waits until its agent processes are gone. Throws when it did not succeed. */
+async function runToEnd(trainer: Trainer, request: StartRun): Promise<Run> {
+  const { run_id } = trainer.runs.start(request);
+  const endProgress = showProgress(trainer.store, run_id, process.stderr);
+  const cancel = () => { void trainer.runs.cancel(run_id).catch(() => undefined); }; // it may have ended just now
+  process.once('SIGINT', cancel).once('SIGTERM', cancel);
+  try {
+    const run = await trainer.runs.wait(run_id);
+    if (run.status === 'succeeded') return run;
+    if (run.status !== 'cancelled') throw new TrainerError('internal', run.error ?? `Run ${run_id} ended as ${run.status}.`);
+    process.exitCode = 130;
+    throw new TrainerError('cancelled', `Run ${run_id} was cancelled.${run.kind === 'train' ? ` Continue it with: agent-trainer train --resume ${run_id}` : ''}`);
+  } finally {
+    endProgress();
+    process.off('SIGINT', cancel).off('SIGTERM', cancel);
+  }
+}
+
+/** Reads a whole number of at least `least` from the command line. */
+export function integerArgument(flag: string, least = 1): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!Number.isInteger(value) || value < least || text.trim() === '') throw new TrainerError('bad_input', `${flag} must be a whole number of at least ${least}, not "${text}".`);
+    return value;
+  };
+}
+
+export function printJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value)}\n`);
+}
