@@ -79,8 +79,15 @@ export interface SampledTokens {
   policy_version: number | null;
 }
 
-/** The parameters a call was really sampled with. */
-export interface EffectiveSampling { temperature: number; top_p: number; top_k: number; max_tokens: number | null; seed: number | null; stop: string[] }
+/** The parameters a call was really sampled with. null: nobody said and the server's default is unknown (max_tokens, seed: none). */
+export interface EffectiveSampling {
+  temperature: number | null;
+  top_p: number | null;
+  top_k: number | null; // 0 = off
+  max_tokens: number | null;
+  seed: number | null;
+  stop: string[];
+}
 
 /** Who calls, and what the gateway decided for the call. */
 export interface CallContext {
@@ -102,6 +109,8 @@ export type ChatEvent =
  * Throws ChatBackendError; the gateway turns that into OpenAI's error shape.
  */
 export interface ChatBackend {
+  /** `gen_ai.provider.name` of its calls; absent for the local policy. */
+  readonly provider?: string;
   /** The model names it answers to; the first is its default. */
   models(): Promise<string[]>;
   /** `request` already carries the overrides of the rollout. */

@@ -51,11 +51,12 @@ export const attr = {
   requestTopK: 'gen_ai.request.top_k',
   requestMaxTokens: 'gen_ai.request.max_tokens',
   requestSeed: 'gen_ai.request.seed',
+  requestStop: 'gen_ai.request.stop_sequences', // string[]
   finishReasons: 'gen_ai.response.finish_reasons',
   inputTokens: 'gen_ai.usage.input_tokens',
   outputTokens: 'gen_ai.usage.output_tokens',
   inputMessages: 'gen_ai.input.messages', // JSON text: the request's messages as the agent sent them
-  outputMessages: 'gen_ai.output.messages', // JSON text: the assistant message
+  outputMessages: 'gen_ai.output.messages', // JSON text: array of the assistant messages, one per choice
   toolDefinitions: 'gen_ai.tool.definitions', // JSON text
   errorType: 'error.type',
   httpStatus: 'http.response.status_code',
