@@ -1,25 +1,47 @@
 import type { Command } from 'commander';
-import { openTrainer } from '../../server/trainer.ts';
+import { openTrainer, type Trainer } from '../../server/trainer.ts';
 import { integerArgument, printJson, workspaceOf } from '../run-command.ts';
 
 /** `serve`: the daemon the extension talks to. Prints `{url, token_file}` and runs until it is told to stop. */
 export function addServeCommand(program: Command): void {
   program.command('serve')
-    .description('run the trainer for an editor or script to connect to')
+    .description('run the trainer for an editor or a script to connect to')
     .option('--port <n>', 'port on the loopback interface (default: a free one)', integerArgument('--port'))
-    .option('--exit-with-stdin', 'stop when standard input closes and no training run is active')
-    .action(async (options: { port?: number; exitWithStdin?: boolean }, command: Command) => {
+    .option('--parent-pid <pid>', 'stop when this process has gone and no training run is active', integerArgument('--parent-pid'))
+    .action(async (options: { port?: number; parentPid?: number }, command: Command) => {
       const trainer = await openTrainer({ workspace: workspaceOf(command), port: options.port });
+      // The window that started us may close while training goes on: then nobody reads our output any more.
+      for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
       printJson({ url: trainer.url, token_file: trainer.tokenFile });
-      await stopSignal(options.exitWithStdin === true, () => trainer.runs.whenNoTraining());
+      await untilStopped(trainer, options.parentPid);
       await trainer.close();
     });
 }
 
-/** Resolves on SIGINT or SIGTERM; with `stdin`, also once standard input has closed and training is over. */
-function stopSignal(stdin: boolean, whenNoTraining: () => Promise<void>): Promise<void> {
+const parentCheckMs = 1000;
+
+/** Resolves on SIGINT or SIGTERM, or once the parent has gone and no training run is active. */
+function untilStopped(trainer: Trainer, parentPid: number | undefined): Promise<void> {
   return new Promise((resolve) => {
     process.once('SIGINT', () => resolve()).once('SIGTERM', () => resolve());
-    if (stdin) process.stdin.resume().once('close', () => { void whenNoTraining().then(resolve); });
+    if (parentPid === undefined) return;
+    const timer = setInterval(() => {
+      if (isAlive(parentPid) || isTraining(trainer)) return;
+      clearInterval(timer);
+      resolve();
+    }, parentCheckMs);
   });
+}
+
+function isTraining(trainer: Trainer): boolean {
+  return trainer.store.listRuns().some((run) => run.kind === 'train' && (run.status === 'running' || run.status === 'pending'));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'; // it lives, but is not ours
+  }
 }
