@@ -36,8 +36,11 @@ export const rpcMethods = {
   'rollouts.list': { params: z.object({ run_id: z.string(), step: z.number().int().optional() }), result: z.array(AttemptedRollout) },
   /** All spans of the rollout's latest attempt (or the given one), in order. */
   'trace.get': { params: z.object({ rollout_id: z.string(), attempt_id: z.string().optional() }), result: z.object({ rollout: AttemptedRollout, spans: z.array(Span), stdout: z.string(), stderr: z.string() }) },
-  /** Events of this run (all runs without run_id) are sent from now on. */
-  'events.subscribe': { params: z.object({ run_id: z.string().optional() }), result: z.object({}) },
+  /** Events of this run (all runs without run_id) and of these types (all without types) are sent from now on. A second call of a connection replaces the first. */
+  'events.subscribe': {
+    params: z.object({ run_id: z.string().optional(), types: z.array(z.enum(['run', 'step', 'rollout', 'spans', 'notice'])).optional() }),
+    result: z.object({}),
+  },
 } as const;
 export type RpcMethod = keyof typeof rpcMethods;
 export type RpcParams<M extends RpcMethod> = z.input<(typeof rpcMethods)[M]['params']>;
