@@ -6,7 +6,6 @@ import { describe, isFloat } from './tensor.ts';
 /**
  * Reverse-mode differentiation: ∂loss/∂w for each `w` in `wrt`, as new values of the same graph.
  * `loss` must be a floating-point scalar []. A `w` the loss does not depend on gets zeros.
- * Throws when the path goes through an operator without a derivative.
  */
 export function gradients(b: GraphBuilder, loss: Value, wrt: readonly Value[]): Value[] {
   if (loss.shape.length !== 0 || !isFloat(loss.dtype)) {
@@ -21,7 +20,6 @@ export function gradients(b: GraphBuilder, loss: Value, wrt: readonly Value[]): 
 function backward(b: GraphBuilder, call: Call, grads: Map<Value, Value>): void {
   const { op, inputs, outputs, attrs } = call;
   if (op.vjp === 'zero' || !outputs.some((v) => grads.has(v))) return;
-  if (op.vjp === 'missing') throw new TrainerError('internal', `gradients: the operator ${op.name} has no derivative`);
   const outGrads = outputs.map((v) => grads.get(v) ?? b.zeros(v));
   const inGrads = op.vjp.apply(b, { inputs, attrs, output: outputs[0] as Value, grad: outGrads[0] as Value, outputs, grads: outGrads });
   inputs.forEach((input, i) => {

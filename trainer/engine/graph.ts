@@ -1,7 +1,7 @@
 import { TrainerError } from '../protocol/errors.ts';
 import type { Attrs, Many, Operator } from './operator.ts';
 import { sameShape } from './operator.ts';
-import * as attention from './ops/attention.ts';
+import { rope } from './ops/attention.ts';
 import * as elementwise from './ops/elementwise.ts';
 import * as indexing from './ops/indexing.ts';
 import { matmul, type MatmulOptions } from './ops/linear.ts';
@@ -192,15 +192,7 @@ export class GraphBuilder implements Graph {
    * Rotary position embedding, half-split layout (as in Llama and Qwen2): pairs are (i, i + D/2).
    * `x` [B, H, L, D]; `positions` [B, L] int; `cos`, `sin` [P, D/2] tables, best constants made in float64 on the host.
    */
-  rope(x: Value, positions: Value, cos: Value, sin: Value): Value { return this.apply(attention.rope, [x, positions, cos, sin], { inverse: false }); }
-
-  /** Attention of new tokens over a key/value cache that is updated in place; see `ops/attention.ts`. No gradient. */
-  cachedAttention(inputs: attention.CachedAttentionInputs, options: attention.CachedAttentionOptions): attention.CachedAttentionResult {
-    const { query, key, value, pastKey, pastValue, lastPosition, totalLength, cos, sin } = inputs;
-    const operands = [query, key, value, pastKey, pastValue, lastPosition, totalLength, cos, sin];
-    const [output, presentKey, presentValue] = this.call(attention.cachedAttention, operands, { ...options }).outputs as [Value, Value, Value];
-    return { output, presentKey, presentValue };
-  }
+  rope(x: Value, positions: Value, cos: Value, sin: Value): Value { return this.apply(rope, [x, positions, cos, sin], { inverse: false }); }
 
   // ---- machinery
 

@@ -33,13 +33,12 @@ export interface LoweringCall<A, N extends Many> {
 
 /**
  * One operator of the IR: shape rule, vector-Jacobian product, and one lowering for each executor.
- * `vjp` returns a gradient per input (undefined: none flows). 'zero' says the derivative is zero by definition,
- * 'missing' that differentiating through the operator is an error.
+ * `vjp` returns a gradient per input (undefined: none flows). 'zero' says the derivative is zero by definition.
  */
 export interface Operator<A extends Attrs = Attrs, N extends Many = Many> {
   readonly name: string;
   infer(types: Of<N, ValueType>, attrs: A): readonly ValueType[];
-  readonly vjp: 'zero' | 'missing' | { apply(b: GraphBuilder, call: BackwardCall<A, N>): readonly (Value | undefined)[] };
+  readonly vjp: 'zero' | { apply(b: GraphBuilder, call: BackwardCall<A, N>): readonly (Value | undefined)[] };
   onnx(e: OnnxEmitter, call: LoweringCall<A, N>): readonly string[];
 }
 

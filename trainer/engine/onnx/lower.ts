@@ -1,7 +1,7 @@
 import { TrainerError } from '../../protocol/errors.ts';
 import type { Call, Graph, Value } from '../graph.ts';
 import { OnnxEmitter } from './emitter.ts';
-import type { OnnxModel } from './model-proto.ts';
+import type { OnnxModel, OnnxNode } from './model-proto.ts';
 import type { ProviderProfile } from './profile.ts';
 
 /** Lowers a graph to ONNX operators. Only what the outputs reach is emitted; unused inputs stay declared. */
@@ -11,8 +11,8 @@ export function lower(graph: Graph, profile: ProviderProfile): OnnxModel {
   const names = new Map<Value, string>();
   for (const [name, value] of graph.inputs) names.set(value, name);
   for (const call of reachableCalls(graph)) lowerCall(emitter, call, names);
-  for (const [name, value] of graph.outputs) nameOutput(emitter, name, nameOf(value, names, emitter));
-  return { nodes: emitter.nodes, initializers: emitter.initializers, inputs: graph.inputs, outputs: graph.outputs };
+  const nodes = nameOutputs(emitter, graph, names);
+  return { nodes, initializers: emitter.initializers, inputs: graph.inputs, outputs: graph.outputs };
 }
 
 function lowerCall(emitter: OnnxEmitter, call: Call, names: Map<Value, string>): void {
@@ -32,9 +32,22 @@ function nameOf(value: Value, names: Map<Value, string>, emitter: OnnxEmitter): 
   return name;
 }
 
-/** An ONNX output is the result of a node of its own: values may have several names, or be an input. */
-function nameOutput(emitter: OnnxEmitter, name: string, source: string): void {
-  emitter.nodes.push({ name: `output ${name}`, opType: 'Identity', domain: '', inputs: [source], outputs: [name], attributes: {} });
+/**
+ * Gives results their output names in place. Only inputs, constants and second names cost an Identity node, which copies
+ * (and would break writing a result into the memory of an input).
+ */
+function nameOutputs(emitter: OnnxEmitter, graph: Graph, names: Map<Value, string>): OnnxNode[] {
+  const produced = new Set(emitter.nodes.flatMap((node) => node.outputs));
+  const renamed = new Map<string, string>();
+  const copies: OnnxNode[] = [];
+  for (const [name, value] of graph.outputs) {
+    const source = nameOf(value, names, emitter);
+    if (produced.has(source) && !renamed.has(source)) renamed.set(source, name);
+    else copies.push({ name: `output ${name}`, opType: 'Identity', domain: '', inputs: [renamed.get(source) ?? source], outputs: [name], attributes: {} });
+  }
+  const rename = (list: readonly string[]) => list.map((name) => renamed.get(name) ?? name);
+  const nodes = emitter.nodes.map((node) => ({ ...node, inputs: rename(node.inputs), outputs: rename(node.outputs) }));
+  return [...nodes, ...copies];
 }
 
 function reachableCalls(graph: Graph): Call[] {
