@@ -40,7 +40,7 @@ export default tseslint.config(
     files: ['trainer/**/*.ts', 'src/**/*.ts', 'webview/**/*.ts'],
     plugins: { boundaries },
     settings: {
-      'import/resolver': { typescript: true, node: true },
+      'import/resolver': { node: { extensions: ['.ts', '.js', '.mjs'] } },
       'boundaries/elements': [
         ...folders.map((type) => ({ type, pattern: `trainer/${type}`, mode: 'folder' })),
         { type: 'extension', pattern: 'src', mode: 'folder' },

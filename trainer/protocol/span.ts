@@ -90,5 +90,5 @@ export function isLlmCall(span: Span): boolean {
 /** Reads a numeric array attribute; undefined when absent or of another type. */
 export function numbersOf(span: Span, key: string): number[] | undefined {
   const value = span.attributes[key];
-  return Array.isArray(value) && value.every((item) => typeof item === 'number') ? (value as number[]) : undefined;
+  return Array.isArray(value) && value.every((item) => typeof item === 'number') ? (value) : undefined;
 }
