@@ -1,0 +1,123 @@
+import type { z } from 'zod';
+import type { AttemptedRollout, Resource, ResourceBundle, Rollout, WorkerInfo } from '../protocol/rollout.ts';
+import type { TrainerEvent } from '../protocol/rpc.ts';
+import type { Run, StepMetrics } from '../protocol/run.ts';
+import type { Span } from '../protocol/span.ts';
+import { createContext, explained } from './context.ts';
+import { openDatabase, type Database, type Driver } from './database.ts';
+import { appendLog, getLogs, type Logs, type LogStream } from './logs.ts';
+import { addResources, getResources, latestResources } from './resources.ts';
+import { cancelRollouts, dequeueRollout, enqueueRollouts, finishAttempt, getRollout, listRollouts, type AttemptEnd, type RolloutInput, type RolloutQuery } from './rollouts.ts';
+import { addStep, createRun, getRun, listRuns, listSteps, updateRun } from './runs.ts';
+import { migrate } from './schema.ts';
+import { addSpans, countSpans, listSpans, nextSequenceId } from './spans.ts';
+import { createWaits } from './waits.ts';
+import { heartbeat, listWorkers } from './workers.ts';
+
+export type { AttemptEnd, Logs, LogStream, RolloutInput, RolloutQuery };
+
+/**
+ * The state of the trainer. Every call that returned is kept, whatever happens to the process afterwards.
+ * Wrong input throws TrainerError 'bad_input', an unknown id 'not_found', trouble with the file 'environment'.
+ */
+export interface Store {
+  createRun(run: Run): Run;
+  updateRun(run_id: string, patch: Partial<Run>): Run;
+  getRun(run_id: string): Run | undefined;
+  /** Newest first. */
+  listRuns(): Run[];
+  /** Replaces the same step (resume). */
+  addStep(run_id: string, metrics: StepMetrics): void;
+  listSteps(run_id: string): StepMetrics[];
+
+  enqueueRollouts(inputs: readonly RolloutInput[]): Rollout[];
+  /** Starts the next attempt ('preparing') of the oldest waiting rollout. */
+  dequeueRollout(worker_id: string, filter?: { run_id?: string }): AttemptedRollout | undefined;
+  /** The first result of an attempt counts; a different later one is kept in `metadata.late_result`. */
+  finishAttempt(rollout_id: string, attempt_id: string, end: AttemptEnd): AttemptedRollout;
+  /** How many were not over yet. */
+  cancelRollouts(filter: { run_id: string } | { rollout_ids: readonly string[] }): number;
+  getRollout(rollout_id: string): AttemptedRollout | undefined;
+  /** In the order they were enqueued. */
+  listRollouts(query: RolloutQuery): AttemptedRollout[];
+  /** Resolves when all are terminal, in the order of `ids`. Rejects with TrainerError 'cancelled' on abort or close. */
+  waitForRollouts(ids: readonly string[], options?: { signal?: AbortSignal }): Promise<AttemptedRollout[]>;
+
+  nextSequenceId(rollout_id: string, attempt_id: string): number;
+  /** All or none; a span with known ids is left as it was. The first span makes its attempt 'running'; every one is a heartbeat. */
+  addSpans(spans: readonly Span[]): void;
+  /** Of the latest attempt unless told, in order. */
+  listSpans(rollout_id: string, attempt_id?: string): Span[];
+  /** Spans of the latest attempt of each rollout. */
+  countSpans(rollout_ids: readonly string[]): Map<string, number>;
+  appendLog(rollout_id: string, attempt_id: string, stream: LogStream, text: string): void;
+  getLogs(rollout_id: string, attempt_id?: string): Logs;
+
+  addResources(resources: Record<string, z.input<typeof Resource>>): ResourceBundle;
+  getResources(resources_id: string): ResourceBundle | undefined;
+  latestResources(): ResourceBundle | undefined;
+  heartbeat(worker_id: string, stats?: Record<string, unknown>): WorkerInfo;
+  listWorkers(): WorkerInfo[];
+
+  /** Run, step, rollout and spans events, each after its commit. Returns the way to stop listening. */
+  onEvent: (listener: (event: TrainerEvent) => void) => () => void;
+  close(): void;
+}
+
+export interface StoreOptions {
+  /** Seconds since the epoch; for tests of time limits. */
+  now?: () => number;
+  driver?: Driver;
+}
+
+/** Opens or creates the store in `file` (or ':memory:'). Throws TrainerError 'environment' on a file it cannot use. */
+export function openStore(file: string, { now = () => Date.now() / 1000, driver }: StoreOptions = {}): Store {
+  const db = prepare(file, driver);
+  const context = createContext(db, file, now);
+  const waits = createWaits(context);
+  return {
+    createRun: (run) => createRun(context, run),
+    updateRun: (run_id, patch) => updateRun(context, run_id, patch),
+    getRun: (run_id) => getRun(context, run_id),
+    listRuns: () => listRuns(context),
+    addStep: (run_id, metrics) => addStep(context, run_id, metrics),
+    listSteps: (run_id) => listSteps(context, run_id),
+    enqueueRollouts: (inputs) => enqueueRollouts(context, inputs),
+    dequeueRollout: (worker_id, filter) => dequeueRollout(context, worker_id, filter),
+    finishAttempt: (rollout_id, attempt_id, end) => finishAttempt(context, rollout_id, attempt_id, end),
+    cancelRollouts: (filter) => cancelRollouts(context, filter),
+    getRollout: (rollout_id) => getRollout(context, rollout_id),
+    listRollouts: (query) => listRollouts(context, query),
+    waitForRollouts: waits.waitForRollouts,
+    nextSequenceId: (rollout_id, attempt_id) => nextSequenceId(context, rollout_id, attempt_id),
+    addSpans: (spans) => addSpans(context, spans),
+    listSpans: (rollout_id, attempt_id) => listSpans(context, rollout_id, attempt_id),
+    countSpans: (rollout_ids) => countSpans(context, rollout_ids),
+    appendLog: (rollout_id, attempt_id, stream, text) => appendLog(context, rollout_id, attempt_id, stream, text),
+    getLogs: (rollout_id, attempt_id) => getLogs(context, rollout_id, attempt_id),
+    addResources: (resources) => addResources(context, resources),
+    getResources: (resources_id) => getResources(context, resources_id),
+    latestResources: () => latestResources(context),
+    heartbeat: (worker_id, stats) => heartbeat(context, worker_id, stats),
+    listWorkers: () => listWorkers(context),
+    onEvent: context.onEvent,
+    close: () => {
+      waits.close();
+      db.close();
+    },
+  };
+}
+
+function prepare(file: string, driver: Driver | undefined): Database {
+  let db: Database | undefined;
+  try {
+    db = openDatabase(file, driver);
+    db.exec('PRAGMA busy_timeout = 5000');
+    db.exec('PRAGMA journal_mode = WAL');
+    migrate(db, file);
+    return db;
+  } catch (error) {
+    db?.close();
+    throw explained(error, file);
+  }
+}
