@@ -1,0 +1,39 @@
+/** Conversions between float32 and the 16-bit float formats of weight files. */
+
+export function bfloat16ToFloat32(halves: Uint16Array): Float32Array {
+  const bits = Uint32Array.from(halves, (h) => h << 16);
+  return new Float32Array(bits.buffer);
+}
+
+export function float16ToFloat32(halves: Uint16Array): Float32Array {
+  return Float32Array.from(halves, (h) => {
+    const sign = h & 0x8000 ? -1 : 1;
+    const exponent = (h >> 10) & 0x1f;
+    const fraction = h & 0x3ff;
+    if (exponent === 0) return sign * fraction * 2 ** -24;
+    if (exponent === 31) return fraction ? NaN : sign * Infinity;
+    return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+  });
+}
+
+/** Rounds to nearest, ties to even; values beyond 65504 become infinite. */
+export function float32ToFloat16(values: Float32Array): Uint16Array {
+  return Uint16Array.from(values, toHalf);
+}
+
+function toHalf(value: number): number {
+  const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
+  const magnitude = Math.abs(value);
+  if (Number.isNaN(value)) return 0x7e00;
+  if (magnitude >= 65520) return sign | 0x7c00;
+  const exponent = magnitude < 2 ** -14 ? -14 : Math.floor(Math.log2(magnitude));
+  // log2 may round up just below a power of two; the carry into the exponent field below makes both cases right.
+  const units = roundHalfEven(magnitude / 2 ** (exponent - 10));
+  return sign | (exponent === -14 && magnitude < 2 ** -14 ? units : ((exponent + 14) << 10) + units);
+}
+
+function roundHalfEven(x: number): number {
+  const floor = Math.floor(x);
+  const rest = x - floor;
+  return rest > 0.5 || (rest === 0.5 && floor % 2 === 1) ? floor + 1 : floor;
+}

@@ -1,0 +1,92 @@
+import type { Executable, Tensors } from '../engine/executor.ts';
+import { wrap } from '../engine/tensor.ts';
+import type { Qwen2Config } from '../models/config.ts';
+import { gradientOf, trainingGraph, type MicroBatchShape, type Objective } from '../models/training-graph.ts';
+import { allocateParameters, type ParameterBlock } from '../models/weights.ts';
+import { adamwStep, type AdamWSettings } from './adamw.ts';
+import type { MicroBatch } from './micro-batches.ts';
+import { SessionCache, type EngineOptions } from './sessions.ts';
+
+/** Per-token values a micro-batch's objective needs besides the micro-batch itself, and its scalar settings; names as in `trainingGraph`. */
+export interface ObjectiveInputs { perToken: Record<string, Float32Array>; scalars: Record<string, number> }
+
+/** Results of one forward pass for the real trained tokens of a micro-batch, in the order of `origins`. */
+export interface TokenResults { loss: number; logprob: Float32Array; entropy: Float32Array }
+
+/** Weights with their optimiser: accumulates gradients over micro-batches, then steps. */
+export class Learner {
+  readonly config: Qwen2Config;
+  readonly weights: ParameterBlock;
+  readonly moments: { first: Float32Array; second: Float32Array };
+  /** Optimiser steps made. */
+  steps = 0;
+  readonly #gradients: ParameterBlock;
+  readonly #sessions: SessionCache;
+
+  constructor(config: Qwen2Config, weights: ParameterBlock, engine: EngineOptions) {
+    this.config = config;
+    this.weights = weights;
+    this.moments = { first: new Float32Array(weights.flat.length), second: new Float32Array(weights.flat.length) };
+    this.#gradients = allocateParameters(config);
+    this.#sessions = new SessionCache(engine, 12);
+  }
+
+  zeroGradients(): void { this.#gradients.flat.fill(0); }
+
+  /** Forward and backward; adds the gradients to those accumulated. */
+  async backward(batch: MicroBatch, objective: Exclude<Objective, { kind: 'logprobs' }>, inputs: ObjectiveInputs): Promise<TokenResults> {
+    const session = await this.#session(batch.shape, objective);
+    const result = await session.run({ ...this.#feeds(batch, this.weights), ...objectiveFeeds(batch.shape.trained, inputs) });
+    for (const [name, { data }] of this.#gradients.tensors) accumulate(data, result[gradientOf(name)]?.data as Float32Array);
+    return { ...tokenResults(batch, result), loss: Number(result['loss']?.data[0]) };
+  }
+
+  /** Log-probabilities alone, with these weights or others of the same model (a reference). */
+  async logprobs(batch: MicroBatch, weights: ParameterBlock = this.weights): Promise<Float32Array> {
+    const session = await this.#session(batch.shape, { kind: 'logprobs' });
+    return tokenResults(batch, await session.run(this.#feeds(batch, weights))).logprob;
+  }
+
+  /** One AdamW step with the accumulated gradients; returns their global norm. Throws TrainerError `numeric`, weights unchanged. */
+  step(settings: AdamWSettings): number {
+    const norm = adamwStep(this.weights, this.#gradients, this.moments.first, this.moments.second, this.steps + 1, settings);
+    this.steps += 1;
+    return norm;
+  }
+
+  release(): Promise<void> { return this.#sessions.release(); }
+
+  #session(shape: MicroBatchShape, objective: Objective): Promise<Executable> {
+    return this.#sessions.get(JSON.stringify({ shape, objective }), () => trainingGraph(this.config, shape, objective));
+  }
+
+  #feeds({ shape: { batch, length, trained }, tokens, position, target, inverseTemperature }: MicroBatch, weights: ParameterBlock): Tensors {
+    return {
+      ...Object.fromEntries(weights.tensors),
+      tokens: wrap('int32', [batch, length], tokens),
+      position: wrap('int32', [trained], position),
+      target: wrap('int32', [trained], target),
+      inv_temperature: wrap('float32', [trained], inverseTemperature),
+    };
+  }
+}
+
+function objectiveFeeds(trained: number, { perToken, scalars }: ObjectiveInputs): Tensors {
+  return Object.fromEntries([
+    ...Object.entries(perToken).map(([name, values]) => {
+      const padded = new Float32Array(trained); // weight 0 beyond the real tokens
+      padded.set(values);
+      return [name, wrap('float32', [trained], padded)] as const;
+    }),
+    ...Object.entries(scalars).map(([name, value]) => [name, wrap('float32', [], Float32Array.of(value))] as const),
+  ]);
+}
+
+function tokenResults({ origins }: MicroBatch, result: Tensors): TokenResults {
+  const take = (name: string) => (result[name]?.data as Float32Array).slice(0, origins.length);
+  return { loss: NaN, logprob: take('logprob'), entropy: take('entropy') };
+}
+
+function accumulate(sum: Float32Array, term: Float32Array): void {
+  for (let i = 0; i < sum.length; i++) sum[i] = (sum[i] as number) + (term[i] as number);
+}
