@@ -59,7 +59,9 @@ export interface Store {
   heartbeat(worker_id: string, stats?: Record<string, unknown>): WorkerInfo;
   listWorkers(): WorkerInfo[];
 
-  /** Run, step, rollout and spans events, each after its commit. Returns the way to stop listening. */
+  /** Tells the listeners a line about the run; kept nowhere. */
+  notice(run_id: string, level: 'info' | 'warning', message: string): void;
+  /** Run, step, rollout and spans events, each after its commit, and notices. Returns the way to stop listening. */
   onEvent: (listener: (event: TrainerEvent) => void) => () => void;
   close(): void;
 }
@@ -100,6 +102,7 @@ export function openStore(file: string, { now = () => Date.now() / 1000, driver 
     latestResources: () => latestResources(context),
     heartbeat: (worker_id, stats) => heartbeat(context, worker_id, stats),
     listWorkers: () => listWorkers(context),
+    notice: (run_id, level, message) => context.write('normal', () => context.emit({ type: 'notice', run_id, level, message })),
     onEvent: context.onEvent,
     close: () => {
       waits.close();
