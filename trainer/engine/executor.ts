@@ -2,7 +2,7 @@ import * as ort from 'onnxruntime-node';
 import { TrainerError, messageOf } from '../protocol/errors.ts';
 import type { Graph } from './graph.ts';
 import { lower } from './onnx/lower.ts';
-import { encodeModel } from './onnx/model-proto.ts';
+import { encodeModel, type OnnxModel } from './onnx/model-proto.ts';
 import { profiles, type Provider } from './onnx/profile.ts';
 import { sameShape } from './operator.ts';
 import { describe, wrap, type DType, type Tensor, type TensorData, type ValueType } from './tensor.ts';
@@ -29,8 +29,8 @@ export interface Executable {
 
 /** Compiles a graph for a provider. Throws `environment` when the provider is missing or cannot run an operator. */
 export async function compile(graph: Graph, options: CompileOptions): Promise<Executable> {
-  const { bytes, external } = encodeModel(lower(graph, profiles[options.provider]));
-  const session = await createSession(bytes, external, options);
+  const model = lower(graph, profiles[options.provider]);
+  const session = await createSession(model, options);
   const inputs = new Map(graph.inputs);
   const outputs = new Map(graph.outputs);
   return {
@@ -47,11 +47,15 @@ export async function compile(graph: Graph, options: CompileOptions): Promise<Ex
   };
 }
 
-async function createSession(bytes: Uint8Array, externalData: { path: string; data: Uint8Array }[], options: CompileOptions): Promise<ort.InferenceSession> {
+async function createSession(model: OnnxModel, options: CompileOptions): Promise<ort.InferenceSession> {
+  const { bytes, external } = encodeModel(model);
+  // ONNX Runtime's extended fusions make float64 operators that it has no kernels for.
+  const double = [...model.inputs.values(), ...model.initializers.values()].some((type) => type.dtype === 'float64');
   try {
     return await ort.InferenceSession.create(bytes, {
       executionProviders: [options.provider],
-      externalData,
+      externalData: external,
+      graphOptimizationLevel: double ? 'basic' : 'all',
       ...(options.threads === undefined ? {} : { intraOpNumThreads: options.threads }),
       logSeverityLevel: 3,
       // An operator silently moved to the CPU would hide a missing kernel behind a slow run.

@@ -71,7 +71,7 @@ export const rmsNorm: Operator<{ eps: number }, Two> = {
     },
   },
   onnx(e, { inputs: [x, weight], types: [type], attrs: { eps } }) {
-    if (e.profile.fusedRmsNorm) {
+    if (e.profile.fusedRmsNorm && type.dtype === 'float32') {
       const attrs = { axis: -1, epsilon: { float: eps } };
       return e.emitMany('SimplifiedLayerNormalization', [x, weight], 2, attrs);
     }

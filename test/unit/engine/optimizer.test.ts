@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { createAdamW, type AdamWSettings } from '../../../trainer/engine/optimizer.ts';
+import { float32, type Tensor } from '../../../trainer/engine/tensor.ts';
+
+const settings: AdamWSettings = { beta1: 0.9, beta2: 0.99, eps: 1e-8, weightDecay: 0.1, maxGradNorm: Infinity };
+const options = { provider: 'cpu', threads: 1 } as const;
+const numbers = (t: Tensor | undefined) => Array.from(t!.data, Number);
+const near = (actual: number[], expected: number[], tolerance = 1e-6) =>
+  actual.forEach((v, i) => assert.ok(Math.abs(v - expected[i]!) <= tolerance * Math.max(1, Math.abs(expected[i]!)), `${actual.join(' ')} instead of ${expected.join(' ')}`));
+const single = (shape: number[]) => new Map([['w', { dtype: 'float32', shape } as const]]);
+
+describe('engine: AdamW', () => {
+  it('takes the steps worked out by hand', async () => {
+    const adam = await createAdamW(single([2]), settings, options);
+    const w = float32([2], [1, -2]);
+    // t = 1: m̂ = g and v̂ = g², so the step is lr·sign(g): 1·0.99 − 0.1 and −2·0.99 + 0.1.
+    assert.deepEqual(await adam.step({ w }, { w: float32([2], [3, -0.5]) }, 0.1), { applied: true, gradNorm: Math.sqrt(9.25) });
+    near(numbers(w), [0.89, -1.88]);
+    near(numbers(adam.state.firstMoments['w']), [0.3, -0.05]);
+    near(numbers(adam.state.secondMoments['w']), [0.09, 0.0025]);
+    // t = 2 with g = [1, 1]: m = [0.37, 0.055], m̂ = m/0.19; v = [0.0991, 0.012475], v̂ = v/0.0199.
+    await adam.step({ w }, { w: float32([2], [1, 1]) }, 0.1);
+    near(numbers(w), [0.89 * 0.99 - 0.1 * (0.37 / 0.19) / Math.sqrt(0.0991 / 0.0199), -1.88 * 0.99 - 0.1 * (0.055 / 0.19) / Math.sqrt(0.012475 / 0.0199)]);
+    assert.equal(adam.state.step, 2);
+    await adam.release();
+  });
+
+  it('scales all gradients by one factor when their global norm is too long', async () => {
+    const parameters = new Map([['a', { dtype: 'float32', shape: [1] } as const], ['b', { dtype: 'float32', shape: [1, 1] } as const]]);
+    const adam = await createAdamW(parameters, { ...settings, maxGradNorm: 1 }, options);
+    const weights = { a: float32([1], [0]), b: float32([1, 1], [0]) };
+    const report = await adam.step(weights, { a: float32([1], [3]), b: float32([1, 1], [4]) }, 0.01);
+    assert.deepEqual(report, { applied: true, gradNorm: 5 });
+    near([...numbers(adam.state.firstMoments['a']), ...numbers(adam.state.firstMoments['b'])], [0.06, 0.08]);
+    // Below the limit nothing is scaled: m = 0.9·0.06 + 0.1·0.5.
+    await adam.step(weights, { a: float32([1], [0.5]), b: float32([1, 1], [0]) }, 0.01);
+    near(numbers(adam.state.firstMoments['a']), [0.104]);
+    await adam.release();
+  });
+
+  for (const [what, poison] of [['NaN', NaN], ['infinity', -Infinity], ['overflow of the square', 1e30]] as const) {
+    it(`changes nothing on a gradient with ${what} and names the tensor`, async () => {
+      const parameters = new Map([['good', { dtype: 'float32', shape: [2] } as const], ['bad', { dtype: 'float32', shape: [3] } as const]]);
+      const adam = await createAdamW(parameters, settings, options);
+      const weights = { good: float32([2], [1, 2]), bad: float32([3], [3, 4, 5]) };
+      await adam.step(weights, { good: float32([2], [1, 1]), bad: float32([3], [1, 1, 1]) }, 0.1);
+      const snapshot = () => [weights.good, weights.bad, ...Object.values(adam.state.firstMoments), ...Object.values(adam.state.secondMoments)].map(numbers);
+      const before = snapshot();
+      const report = await adam.step(weights, { good: float32([2], [1, 1]), bad: float32([3], [0, poison, 0]) }, 0.1);
+      assert.deepEqual(report, { applied: false, nonFinite: ['bad'] });
+      assert.deepEqual(snapshot(), before);
+      assert.equal(adam.state.step, 1);
+      await adam.release();
+    });
+  }
+
+  it('continues bitwise from saved moments', async () => {
+    const grads = (i: number) => ({ w: float32([3], [Math.sin(i), Math.cos(i), i]) });
+    const run = async (restartAt?: number) => {
+      let adam = await createAdamW(single([3]), settings, options);
+      const w = float32([3], [0.1, -0.2, 0.3]);
+      for (let i = 0; i < 6; i++) {
+        if (i === restartAt) {
+          const saved = structuredClone(adam.state);
+          await adam.release();
+          adam = await createAdamW(single([3]), settings, options);
+          adam.load(saved);
+        }
+        await adam.step({ w }, grads(i), 0.05);
+      }
+      await adam.release();
+      return numbers(w);
+    };
+    assert.deepEqual(await run(3), await run());
+  });
+
+  it('refuses the moments of another model', async () => {
+    const adam = await createAdamW(single([3]), settings, options);
+    assert.throws(() => adam.load({ step: 1, firstMoments: { w: float32([2], [0, 0]) }, secondMoments: {} }), /firstMoments of "w" is float32\[2\], expected float32\[3\]/);
+    await adam.release();
+  });
+
+  it('follows a float64 reference over many steps', async () => {
+    const adam = await createAdamW(single([4]), { ...settings, maxGradNorm: 0.7 }, options);
+    const w = float32([4], [1, -1, 0.5, 0]);
+    const reference = { w: [1, -1, 0.5, 0], m: [0, 0, 0, 0], v: [0, 0, 0, 0] };
+    for (let t = 1; t <= 50; t++) {
+      const g = reference.w.map((_, i) => Math.sin(t * 1.7 + i) * (i + 0.2));
+      await adam.step({ w }, { w: float32([4], g) }, 0.02);
+      const clip = Math.min(1, 0.7 / Math.hypot(...g));
+      g.forEach((raw, i) => {
+        const x = raw * clip;
+        reference.m[i] = 0.9 * reference.m[i]! + 0.1 * x;
+        reference.v[i] = 0.99 * reference.v[i]! + 0.01 * x * x;
+        const step = (reference.m[i] / (1 - 0.9 ** t)) / (Math.sqrt(reference.v[i] / (1 - 0.99 ** t)) + 1e-8);
+        reference.w[i] = reference.w[i]! * (1 - 0.02 * 0.1) - 0.02 * step;
+      });
+    }
+    near(numbers(w), reference.w, 1e-5);
+    await adam.release();
+  });
+});
