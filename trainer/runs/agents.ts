@@ -1,0 +1,33 @@
+import path from 'node:path';
+import { loadTasks, type Task } from '../datasets/tasks.ts';
+import type { RunnerConfig } from '../protocol/config.ts';
+import { TrainerError } from '../protocol/errors.ts';
+import { Runner } from '../runner/runner.ts';
+import type { AgentSpec } from '../runner/agent-spec.ts';
+import type { Session } from './session.ts';
+
+/** How a run names its agent: path[:name], relative to the workspace. */
+export function agentName(agent: AgentSpec, workspace: string): string {
+  const file = path.relative(workspace, agent.file).split(path.sep).join('/');
+  return agent.name === null ? file : `${file}:${agent.name}`;
+}
+
+/** The agent's processes work off the run's rollouts while `use` runs; they are gone when this returns or throws. */
+export async function withAgents<T>(session: Session, agent: AgentSpec, config: RunnerConfig, modelName: () => string, use: () => Promise<T>): Promise<T> {
+  const { store, run_id, workspace, gatewayUrl, gatewayKey } = session;
+  const runner = new Runner({ store, run_id, agent, gateway: { url: gatewayUrl, key: gatewayKey }, config, workspace, modelName });
+  try {
+    await runner.start();
+    return await use();
+  } finally {
+    store.cancelRollouts({ run_id }); // before the workers go: a rollout in flight was cancelled, it did not fail
+    await runner.stop();
+  }
+}
+
+/** The tasks of a file. Throws TrainerError 'bad_input' when there are none. */
+export async function requireTasks(file: string, limit: number | undefined): Promise<Task[]> {
+  const tasks = await loadTasks(file, { limit });
+  if (tasks.length === 0) throw new TrainerError('bad_input', `${file} holds no tasks. Give a file with at least one row.`);
+  return tasks;
+}

@@ -1,0 +1,93 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import { TrainConfig } from '../protocol/config.ts';
+import { messageOf, TrainerError } from '../protocol/errors.ts';
+import { nearest } from './nearest.ts';
+
+export const configFileName = 'agent-trainer.json';
+
+/** A valid configuration and the folder its paths are relative to. */
+export interface LoadedConfig { config: TrainConfig; folder: string }
+
+/**
+ * Reads an agent-trainer.json, merges `overrides` into it and fills in the defaults.
+ * Throws TrainerError 'not_found' or 'bad_input'; the message names the file and every wrong field.
+ */
+export function loadConfig(file: string, overrides: Record<string, unknown> = {}): LoadedConfig {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new TrainerError('not_found', `The configuration ${file} cannot be read: ${messageOf(error)}. Give the path of an ${configFileName}.`, { cause: error });
+  }
+  return { config: checkConfig(deepMerge(parseJson(text, file), overrides), file), folder: path.dirname(path.resolve(file)) };
+}
+
+/** Validates a configuration; `source` is the name errors use for where it came from. */
+export function checkConfig(value: unknown, source: string): TrainConfig {
+  const parsed = TrainConfig.safeParse(value);
+  if (!parsed.success) throw new TrainerError('bad_input', `${source}: ${parsed.error.issues.map(describeIssue).join('; ')}.`);
+  const { sampling, grpo } = parsed.data;
+  if (sampling.temperature === 0) throw new TrainerError('bad_input', `${source}: sampling.temperature is 0, and greedy rollouts of a task are all the same: training needs a temperature above 0, best 1.`);
+  if ((sampling.top_p ?? 1) < 1 || (sampling.top_k ?? 0) > 0) throw new TrainerError('bad_input', `${source}: sampling.top_p and sampling.top_k must be off (1 and 0) in training, because the trainer learns on the whole distribution.`);
+  if (grpo.agent_match !== undefined) checkExpression(grpo.agent_match, source);
+  return parsed.data;
+}
+
+/** The agent-trainer.json in the folder of `file` or the nearest one above it; null when there is none. */
+export function nearestConfig(file: string): string | null {
+  for (let folder = path.dirname(path.resolve(file)); ; folder = path.dirname(folder)) {
+    const candidate = path.join(folder, configFileName);
+    if (existsSync(candidate)) return candidate;
+    if (folder === path.dirname(folder)) return null;
+  }
+}
+
+function parseJson(text: string, file: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\ufeff/, ''));
+  } catch (error) {
+    const position = /position (\d+)/.exec(messageOf(error))?.[1];
+    const line = position === undefined ? '' : ` (line ${text.slice(0, Number(position)).split('\n').length})`;
+    throw new TrainerError('bad_input', `${file} is not valid JSON${line}: ${messageOf(error)}.`, { cause: error });
+  }
+}
+
+function checkExpression(expression: string, source: string): void {
+  try {
+    new RegExp(expression);
+  } catch (error) {
+    throw new TrainerError('bad_input', `${source}: grpo.agent_match is not a regular expression: ${messageOf(error)}.`, { cause: error });
+  }
+}
+
+/** Objects merge key by key; anything else in `over` replaces what is in `base`. */
+function deepMerge(base: unknown, over: unknown): unknown {
+  if (!isObject(base) || !isObject(over)) return over === undefined ? base : over;
+  return Object.fromEntries([...new Set([...Object.keys(base), ...Object.keys(over)])].map((key) => [key, deepMerge(base[key], over[key])]));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function describeIssue(issue: z.core.$ZodIssue): string {
+  const place = issue.path.map(String);
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => {
+      const meant = nearest(key, knownKeys(place));
+      return `"${[...place, key].join('.')}" is not a known setting${meant === null ? '' : `, did you mean "${meant}"?`}`;
+    }).join('; ');
+  }
+  const field = place.length === 0 ? 'the file' : `"${place.join('.')}"`;
+  return `${field}: ${issue.message.charAt(0).toLowerCase()}${issue.message.slice(1)}`;
+}
+
+interface JsonSchema { properties?: Record<string, JsonSchema> }
+
+function knownKeys(place: readonly string[]): string[] {
+  let schema: JsonSchema | undefined = z.toJSONSchema(TrainConfig, { io: 'input' }) as JsonSchema;
+  for (const key of place) schema = schema?.properties?.[key];
+  return Object.keys(schema?.properties ?? {});
+}

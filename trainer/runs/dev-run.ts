@@ -1,0 +1,66 @@
+import path from 'node:path';
+import { dryRun } from '../algorithms/dry-run.ts';
+import { RunnerConfig } from '../protocol/config.ts';
+import { TrainerError } from '../protocol/errors.ts';
+import type { StartRun } from '../protocol/rpc.ts';
+import type { DevResult } from '../protocol/run.ts';
+import { resolveAgent, type AgentSpec } from '../runner/agent-spec.ts';
+import { agentName, requireTasks, withAgents } from './agents.ts';
+import { modelOfConfig, modelOfText, withBackend, type ModelSource } from './backends.ts';
+import { configFileName, loadConfig, nearestConfig, type LoadedConfig } from './config-file.ts';
+import type { Prepared } from './prepared.ts';
+import { setPhase, type Session } from './session.ts';
+
+interface DevPlan { agent: AgentSpec; data: string; limit: number | undefined; model: ModelSource; runner: RunnerConfig; seed: number }
+
+/** A dry run: the agent on the first tasks of a file. Throws TrainerError when the request is incomplete or wrong. */
+export function prepareDev(request: StartRun, workspace: string): Prepared {
+  const { agent, data, config } = requireAgentAndData(request, workspace);
+  const plan: DevPlan = {
+    agent, data,
+    limit: request.limit,
+    model: request.policy === undefined ? modelOfNearest(config, agent) : modelOfText(request.policy, workspace),
+    runner: config?.config.runner ?? RunnerConfig.parse({}),
+    seed: request.seed ?? config?.config.seed ?? 0,
+  };
+  return {
+    agent: agentName(agent, workspace),
+    config: { request, data, runner: plan.runner, seed: plan.seed, model: withoutKey(plan.model) },
+    execute: (session) => executeDev(session, plan),
+  };
+}
+
+async function executeDev(session: Session, plan: DevPlan): Promise<DevResult> {
+  const { store, run_id, signal } = session;
+  const tasks = await requireTasks(plan.data, plan.limit);
+  return withBackend(session, run_id, plan.model, ({ modelName }) =>
+    withAgents(session, plan.agent, runnersFor(plan.runner, tasks.length), () => modelName, () => {
+      setPhase(session, 'rollouts');
+      return dryRun({ store, run_id, backend: run_id, limits: plan.runner, signal }, tasks, plan.seed);
+    }));
+}
+
+/** What dry runs and evaluations need of a request, and the configuration nearest to the agent, if there is one. */
+export function requireAgentAndData(request: StartRun, workspace: string): { agent: AgentSpec; data: string; config: LoadedConfig | null } {
+  if (request.agent === undefined) throw new TrainerError('bad_input', `A ${request.kind} run needs "agent": path[:name] of the agent.`);
+  if (request.data === undefined) throw new TrainerError('bad_input', `A ${request.kind} run needs "data": a file of tasks.`);
+  const agent = resolveAgent(request.agent, workspace);
+  const file = nearestConfig(agent.file);
+  return { agent, data: path.resolve(workspace, request.data), config: file === null ? null : loadConfig(file) };
+}
+
+/** No more workers than tasks. */
+export function runnersFor(config: RunnerConfig, tasks: number): RunnerConfig {
+  return { ...config, n_runners: Math.min(config.n_runners, tasks) };
+}
+
+/** A model as it may be stored: keys stay out of the database. */
+export function withoutKey(model: ModelSource): Record<string, unknown> {
+  if (model.kind === 'policy') return { ...model };
+  return { kind: model.kind, url: model.url, model: model.model };
+}
+
+function modelOfNearest(config: LoadedConfig | null, agent: AgentSpec): ModelSource {
+  if (!config) throw new TrainerError('bad_input', `No model to run ${agent.file} with: give one with --policy (a model folder or the URL of an OpenAI-compatible server), or put an ${configFileName} beside the agent.`);
+  return modelOfConfig(config.config.model, config.folder, config.config.threads);
+}

@@ -1,0 +1,36 @@
+import path from 'node:path';
+import type { Gateway } from '../gateway/gateway.ts';
+import type { RunPhase } from '../protocol/run.ts';
+import type { Store } from '../store/store.ts';
+
+/** What every run works with. */
+export interface RunContext {
+  store: Store;
+  gateway: Gateway;
+  /** Address of the gateway on the loopback interface, without a path. */
+  gatewayUrl: string;
+  /** What agents must present to the gateway. */
+  gatewayKey: string;
+  workspace: string;
+}
+
+/** One run while it runs. */
+export interface Session extends RunContext {
+  run_id: string;
+  /** Folder of the run's files. */
+  folder: string;
+  /** Aborted by cancel and by the end of the trainer. */
+  signal: AbortSignal;
+}
+
+export function runFolder(workspace: string, run_id: string): string {
+  return path.join(workspace, '.agent-trainer', 'runs', run_id);
+}
+
+export function setPhase(session: Session, phase: RunPhase): void {
+  session.store.updateRun(session.run_id, { phase });
+}
+
+export function notice(session: Session, level: 'info' | 'warning', message: string): void {
+  session.store.notice(session.run_id, level, message);
+}

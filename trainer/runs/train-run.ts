@@ -1,0 +1,127 @@
+import path from 'node:path';
+import { rmSync } from 'node:fs';
+import { z } from 'zod';
+import { Checkpoints } from '../algorithms/checkpoints.ts';
+import { evaluate, evaluationNotices, type Evaluation } from '../algorithms/evaluate.ts';
+import { trainGrpo } from '../algorithms/grpo.ts';
+import type { RolloutSource } from '../algorithms/rollouts.ts';
+import { describeSelfCheck, selfCheck } from '../algorithms/self-check.ts';
+import { compare } from '../evaluation/compare.ts';
+import type { TrainConfig } from '../protocol/config.ts';
+import { TrainerError } from '../protocol/errors.ts';
+import type { Policy } from '../protocol/policy.ts';
+import type { StartRun } from '../protocol/rpc.ts';
+import type { Run, TrainResult } from '../protocol/run.ts';
+import { resolveAgent, type AgentSpec } from '../runner/agent-spec.ts';
+import { agentName, withAgents } from './agents.ts';
+import { modelOfConfig, withPolicy } from './backends.ts';
+import { checkConfig, loadConfig } from './config-file.ts';
+import { describeComparison } from './describe-comparison.ts';
+import type { Prepared } from './prepared.ts';
+import { notice, setPhase, type Session } from './session.ts';
+import { loadTrainData, type TrainData } from './train-data.ts';
+
+/** What a training run remembers beside its configuration, to go on after an interruption. */
+const Origin = z.object({
+  /** Folder the paths of the configuration are relative to. */
+  folder: z.string(),
+  /** Of the tasks; null until they have been read. */
+  fingerprint: z.string().nullable(),
+});
+type Origin = z.infer<typeof Origin>;
+
+interface TrainPlan { config: TrainConfig; origin: Origin; agent: AgentSpec; policyFolder: string }
+
+/** A new training run of a configuration file. Throws TrainerError on a wrong file, agent or model. */
+export function prepareTrain(request: StartRun, workspace: string): Prepared {
+  if (request.config_path === undefined) throw new TrainerError('bad_input', 'A train run needs "config_path": an agent-trainer.json.');
+  const seed = request.seed === undefined ? {} : { seed: request.seed };
+  const { config, folder } = loadConfig(path.resolve(workspace, request.config_path), { ...request.overrides, ...seed });
+  return prepared({ config, origin: { folder, fingerprint: null } }, workspace);
+}
+
+/** The rest of an earlier training run, with the configuration it began with. Throws TrainerError when it cannot go on. */
+export function prepareResume(run: Run, request: StartRun, workspace: string): Prepared {
+  if (run.kind !== 'train') throw new TrainerError('bad_input', `Run ${run.run_id} is a ${run.kind} run; only training runs can be resumed.`);
+  if (run.status === 'succeeded') throw new TrainerError('conflict', `Run ${run.run_id} has succeeded; there is nothing to resume. Start a new run.`);
+  if (request.overrides !== undefined || request.seed !== undefined || request.config_path !== undefined) throw new TrainerError('bad_input', 'A resumed run keeps its configuration: leave out config_path, seed and overrides, or start a new run.');
+  const { origin, ...config } = z.looseObject({ origin: Origin }).parse(run.config); // written by `prepared`
+  return prepared({ config: checkConfig(config, `The configuration of run ${run.run_id}`), origin }, workspace);
+}
+
+function prepared({ config, origin }: { config: TrainConfig; origin: Origin }, workspace: string): Prepared {
+  const agent = resolveAgent(config.agent, origin.folder);
+  const model = modelOfConfig(config.model, origin.folder, config.threads);
+  if (model.kind !== 'policy') throw new TrainerError('bad_input', 'Training changes the weights of a local policy: give "model.path" (a folder in Hugging Face layout) instead of "model.endpoint", which serves dry runs and evaluations.');
+  const plan: TrainPlan = { config, origin, agent, policyFolder: model.folder };
+  return { agent: agentName(agent, workspace), config: { ...config, origin }, execute: (session) => executeTrain(session, plan) };
+}
+
+async function executeTrain(session: Session, plan: TrainPlan): Promise<TrainResult> {
+  const began = performance.now();
+  const { run_id, folder } = session;
+  const { config } = plan;
+  const data = await loadTrainData(config, plan.origin.folder);
+  rememberData(session, plan, data);
+  for (const warning of data.warnings) notice(session, 'warning', warning);
+
+  return withPolicy(session, run_id, { folder: plan.policyFolder, threads: config.threads }, ({ modelName, policy }) =>
+    withAgents(session, plan.agent, config.runner, () => modelName, async () => {
+      const { before, after } = await train(session, config, data, policy);
+      const comparison = compare(before.scores, after.scores, config.seed);
+      notice(session, 'info', describeComparison(comparison));
+      return {
+        run_id,
+        steps: config.grpo.steps,
+        before: comparison.before,
+        after: comparison.after,
+        difference: comparison.difference,
+        checkpoint: path.join(folder, 'policy'),
+        wall_s: (performance.now() - began) / 1000, // of a resumed run: since it was resumed
+      };
+    }));
+}
+
+/** Self-check, evaluation, training, evaluation. A resumed run takes over what was finished. */
+async function train(session: Session, config: TrainConfig, data: TrainData, policy: Policy): Promise<{ before: Evaluation; after: Evaluation }> {
+  const { store, run_id, signal, folder } = session;
+  const source: RolloutSource = { store, run_id, backend: run_id, limits: config.runner, signal };
+  const measure = async (label: 'before' | 'after'): Promise<Evaluation> => {
+    setPhase(session, `evaluating-${label}`);
+    const evaluation = await evaluate(source, data.validation, { label, mode: 'val', step: null, sampling: config.eval_sampling, seed: config.seed });
+    for (const message of evaluationNotices(label, evaluation)) notice(session, 'warning', message);
+    return evaluation;
+  };
+
+  setPhase(session, 'self-check');
+  const report = await selfCheck(source, data.train[0]!, { sampling: config.sampling, seed: config.seed, agent_match: config.grpo.agent_match });
+  notice(session, 'info', describeSelfCheck(report));
+
+  const before = await measure('before'); // with the weights the run began with, also after an interruption
+  if (config.grpo.kl_loss_coef > 0) await policy.setReference();
+  const checkpoints = new Checkpoints(path.join(folder, 'checkpoints'), config.checkpoints.keep_last);
+  const last = checkpoints.latest();
+  if (last) {
+    await policy.restore(last.folder);
+    notice(session, 'info', `Continuing after step ${last.step + 1} of ${config.grpo.steps}.`);
+  }
+
+  setPhase(session, 'training');
+  await trainGrpo({
+    source, policy, config, checkpoints,
+    train: data.train, validation: data.validation,
+    firstStep: last ? last.step + 1 : 0,
+    evaluation_s: before.wall_s,
+    notice: (level, message) => notice(session, level, message),
+  });
+  const result = path.join(folder, 'policy');
+  rmSync(result, { recursive: true, force: true }); // of an attempt that was interrupted in its last evaluation
+  await policy.save(result, { resumable: false });
+
+  return { before, after: await measure('after') };
+}
+
+function rememberData(session: Session, { config, origin }: TrainPlan, { fingerprint }: TrainData): void {
+  if (origin.fingerprint !== null && origin.fingerprint !== fingerprint) throw new TrainerError('conflict', `The tasks in ${config.data.train} have changed since run ${session.run_id} began, so it cannot go on. Put the old file back, or start a new run.`);
+  session.store.updateRun(session.run_id, { config: { ...config, origin: { ...origin, fingerprint } } });
+}
