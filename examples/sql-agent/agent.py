@@ -31,19 +31,30 @@ def sql_agent(task, llm):
     try:
         messages = write_prompt(describe_schema(database), task["question"])
 
-        with operation("write_query"):
-            query = extract_sql(ask(llm, messages, MAX_QUERY_TOKENS))
+        @operation("write_query")
+        def write_query():
+            return extract_sql(ask(llm, messages, MAX_QUERY_TOKENS))
+
+        @operation("execute_query")
+        def execute_query(query):
+            return run_query(database, query)
+
+        @operation("check_query")
+        def check_query(rows, error):
+            messages.append({"role": "user", "content": check_prompt(describe_result(rows, error))})
+            return not re.search(r"\bincorrect\b", ask(llm, messages, MAX_VERDICT_TOKENS), re.IGNORECASE)
+
+        @operation("rewrite_query")
+        def rewrite_query():
+            messages.append({"role": "user", "content": REWRITE_PROMPT})
+            return extract_sql(ask(llm, messages, MAX_QUERY_TOKENS))
+
+        query = write_query()
         for _ in range(1, MAX_TURNS):
-            with operation("execute_query"):
-                rows, error = run_query(database, query)
-            with operation("check_query"):
-                messages.append({"role": "user", "content": check_prompt(describe_result(rows, error))})
-                verdict = ask(llm, messages, MAX_VERDICT_TOKENS)
-            if not re.search(r"\bincorrect\b", verdict, re.IGNORECASE):
+            rows, error = execute_query(query)
+            if check_query(rows, error):
                 break
-            with operation("rewrite_query"):
-                messages.append({"role": "user", "content": REWRITE_PROMPT})
-                query = extract_sql(ask(llm, messages, MAX_QUERY_TOKENS))
+            query = rewrite_query()
         return score(database, query, task["query"])
     finally:
         database.close()

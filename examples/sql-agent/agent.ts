@@ -6,7 +6,7 @@
 import { fileURLToPath } from 'node:url';
 import { operation, rollout, type LLM } from 'agent-trainer/runtime';
 import { describeResult, describeSchema, openDatabase, runQuery, score, type QueryResult } from './database.ts';
-import { checkPrompt, rewritePrompt, writePrompt, type Message } from './prompts.ts';
+import { checkPrompt, extractSql, rewritePrompt, writePrompt, type Message } from './prompts.ts';
 
 export interface SqlTask {
   id: string;
@@ -30,22 +30,21 @@ export const sqlAgent = rollout(async function sqlAgent(task: SqlTask, { llm }: 
     messages.push({ role: 'assistant', content: answer });
     return answer;
   };
-  const writeQuery = operation('write_query', () => ask(MAX_QUERY_TOKENS));
+  const writeQuery = operation('write_query', async () => extractSql(await ask(MAX_QUERY_TOKENS)));
   const executeQuery = operation('execute_query', (query: string) => runQuery(database, query));
   const checkQuery = operation('check_query', async (result: QueryResult) => {
     messages.push(checkPrompt(describeResult(result)));
     return !/\bincorrect\b/i.test(await ask(MAX_VERDICT_TOKENS));
   });
-  const rewriteQuery = operation('rewrite_query', () => {
+  const rewriteQuery = operation('rewrite_query', async () => {
     messages.push(rewritePrompt());
-    return ask(MAX_QUERY_TOKENS);
+    return extractSql(await ask(MAX_QUERY_TOKENS));
   });
 
-  let query = extractSql(await writeQuery());
+  let query = await writeQuery();
   for (let turn = 1; turn < MAX_TURNS; turn++) {
-    const result = await executeQuery(query);
-    if (await checkQuery(result)) break;
-    query = extractSql(await rewriteQuery());
+    if (await checkQuery(executeQuery(query))) break;
+    query = await rewriteQuery();
   }
   return score(database, query, task.query);
 });
@@ -53,15 +52,10 @@ export const sqlAgent = rollout(async function sqlAgent(task: SqlTask, { llm }: 
 async function chat(llm: LLM, messages: Message[], maxTokens: number): Promise<string> {
   const response = await fetch(`${llm.endpoint}/chat/completions`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', 'authorization': `Bearer ${llm.api_key ?? 'none'}` },
+    headers: { 'content-type': 'application/json', 'authorization': `Bearer ${llm.api_key}` },
     body: JSON.stringify({ model: llm.model, messages, max_tokens: maxTokens, ...llm.sampling_parameters }),
   });
   if (!response.ok) throw new Error(`The model answered with status ${response.status}: ${await response.text()}`);
   const completion = await response.json() as { choices: [{ message: { content: string | null } }] };
   return completion.choices[0].message.content ?? '';
-}
-
-/** The query inside a Markdown code block, if the model wrapped it in one. */
-export function extractSql(answer: string): string {
-  return (/```(?:sql)?\s*([\s\S]*?)```/.exec(answer)?.[1] ?? answer).trim();
 }

@@ -29,7 +29,7 @@ export function generateFiles(SQL: SqlJsStatic): Map<string, string | Uint8Array
   };
   const shared = sharedSchemas.map(open);
   const unseen = heldOutSchemas.map(open);
-  const taken = new Set<string>();
+  const taken = new Set<string>(); // questions and queries, so that no task is another one in other words
   const train = makeTasks(random, 'train', TRAIN_TASKS, () => shared, () => 'shared', taken);
   // Half of the held-out tasks are about databases never trained on, and half of each half use sentence frames never trained on.
   const heldOut = makeTasks(random, 'heldout', HELD_OUT_TASKS, (i) => (i % 2 === 0 ? unseen : shared), (i) => (i % 4 < 2 ? 'heldOut' : 'shared'), taken);
@@ -48,10 +48,10 @@ function makeTasks(random: Random, prefix: string, count: number, sources: (i: n
     const i = tasks.length;
     const { schema, rows, database } = random.pick(sources(i));
     const question = askQuestion(random, schema, rows, questionKinds[Math.floor(i / 4) % questionKinds.length] ?? 'list', frames(i));
-    const key = `${schema.name}: ${question.text}`;
     const query = printQuery(question.query);
-    if (taken.has(key) || !isTelling(database, question.query, query)) continue;
-    taken.add(key);
+    const keys = [question.text, query].map((text) => `${schema.name}: ${text}`);
+    if (keys.some((key) => taken.has(key)) || !isTelling(database, question.query, query)) continue;
+    for (const key of keys) taken.add(key);
     tasks.push({ id: `${prefix}-${String(i + 1).padStart(3, '0')}`, db: schema.name, question: question.text, query });
   }
   return tasks;

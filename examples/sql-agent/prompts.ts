@@ -1,4 +1,4 @@
-/** Everything the agent says to the model. agent.py holds the same texts; a test compares them. */
+/** Everything the agent says to the model, and how it reads a query in the answer. agent.py holds the same texts; a test compares them. */
 
 export interface Message { role: 'system' | 'user' | 'assistant'; content: string }
 
@@ -22,4 +22,9 @@ export function checkPrompt(result: string): Message {
 /** The turn that asks for another query after a verdict of "incorrect". */
 export function rewritePrompt(): Message {
   return { role: 'user', content: REWRITE_PROMPT };
+}
+
+/** The query inside a Markdown code block, if the model wrapped it in one. */
+export function extractSql(answer: string): string {
+  return (/```(?:sql)?\s*([\s\S]*?)```/.exec(answer)?.[1] ?? answer).trim();
 }
