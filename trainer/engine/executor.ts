@@ -7,6 +7,9 @@ import { profiles, type Provider } from './onnx/profile.ts';
 import { sameShape } from './operator.ts';
 import { describe, wrap, type DType, type Tensor, type TensorData, type ValueType } from './tensor.ts';
 
+// Failures are thrown with their text; ONNX Runtime would print them a second time.
+ort.env.logLevel = 'fatal';
+
 export interface CompileOptions {
   readonly provider: Provider;
   /** Threads inside one operator on the CPU. Results are bitwise repeatable for the same number. Default: ONNX Runtime's (the cores). */
@@ -57,7 +60,7 @@ async function createSession(model: OnnxModel, options: CompileOptions): Promise
       externalData: external,
       graphOptimizationLevel: double ? 'basic' : 'all',
       ...(options.threads === undefined ? {} : { intraOpNumThreads: options.threads }),
-      logSeverityLevel: 3,
+      logSeverityLevel: 4,
       // An operator silently moved to the CPU would hide a missing kernel behind a slow run.
       ...(options.provider === 'cpu' ? {} : { extra: { session: { disable_cpu_ep_fallback: '1' } } }),
     });

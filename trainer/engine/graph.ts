@@ -205,7 +205,7 @@ export class GraphBuilder implements Graph {
     const key = `${op.name} ${inputs.map((v) => v.id).join(',')} ${JSON.stringify(attrs)}`;
     const known = this.#calls.get(key);
     if (known) return known;
-    const operator: Operator = op as unknown as Operator;
+    const operator: Operator = op;
     const types = operator.infer(inputs, attrs);
     const outputs: Value[] = [];
     const call: Call = { id: this.#nextId++, op: operator, inputs: [...inputs], attrs, outputs };

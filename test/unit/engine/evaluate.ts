@@ -10,7 +10,7 @@ export interface Evaluation {
   /** ∂loss/∂input for each input. */
   readonly grads: number[][];
   /** loss(inputs) alone, for finite differences. */
-  loss(inputs: readonly (readonly number[])[]): Promise<number>;
+  readonly loss: (inputs: readonly (readonly number[])[]) => Promise<number>;
   release(): Promise<void>;
 }
 

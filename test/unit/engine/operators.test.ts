@@ -8,11 +8,11 @@ import * as reduce from '../../../trainer/engine/ops/reduce.ts';
 import * as shaping from '../../../trainer/engine/ops/shaping.ts';
 import { GraphBuilder, type Call } from '../../../trainer/engine/graph.ts';
 import { cases, type Case } from './cases.ts';
-import { evaluate, largestError } from './evaluate.ts';
+import { evaluate, largestError, type Evaluation } from './evaluate.ts';
 
 const H = 1e-5;
 
-async function centralDifferences(testCase: Case, loss: (inputs: number[][]) => Promise<number>): Promise<number[][]> {
+async function centralDifferences(testCase: Case, { loss }: Evaluation): Promise<number[][]> {
   const result: number[][] = [];
   for (const [i, { values }] of testCase.inputs.entries()) {
     const grad: number[] = [];
@@ -36,7 +36,7 @@ describe('engine: operators', () => {
       try {
         const expected = testCase.reference(testCase.inputs.map((x) => [...x.values]));
         assert.ok(largestError(exact.output, expected) < 1e-12, `values ${exact.output.join(' ')} instead of ${expected.join(' ')}`);
-        const numeric = await centralDifferences(testCase, exact.loss);
+        const numeric = await centralDifferences(testCase, exact);
         exact.grads.forEach((grad, i) => {
           assert.ok(largestError(grad, numeric[i]!) < 1e-7, `gradient of input ${i}: ${grad.join(' ')} instead of ${numeric[i]!.join(' ')}`);
         });
@@ -62,7 +62,8 @@ describe('engine: operators', () => {
         for (const input of call.inputs) if (input.source.kind === 'call') stack.push(input.source.call);
       }
     }
-    const all = [attention, elementwise, indexing, linear, normalization, reduce, shaping].flatMap((family) => Object.values(family));
+    const families: Record<string, { name: string }>[] = [attention, elementwise, indexing, linear, normalization, reduce, shaping];
+    const all = families.flatMap((family) => Object.values(family));
     const missing = all.map((op) => op.name).filter((name) => !used.has(name) && name !== 'stopGradient');
     assert.deepEqual(missing, []);
   });
