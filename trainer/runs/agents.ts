@@ -1,7 +1,5 @@
 import path from 'node:path';
-import { loadTasks, type Task } from '../datasets/tasks.ts';
 import type { RunnerConfig } from '../protocol/config.ts';
-import { TrainerError } from '../protocol/errors.ts';
 import { Runner } from '../runner/runner.ts';
 import type { AgentSpec } from '../runner/agent-spec.ts';
 import type { Session } from './session.ts';
@@ -23,11 +21,4 @@ export async function withAgents<T>(session: Session, agent: AgentSpec, config: 
     store.cancelRollouts({ run_id }); // before the workers go: a rollout in flight was cancelled, it did not fail
     await runner.stop();
   }
-}
-
-/** The tasks of a file. Throws TrainerError 'bad_input' when there are none. */
-export async function requireTasks(file: string, limit: number | undefined): Promise<Task[]> {
-  const tasks = await loadTasks(file, { limit });
-  if (tasks.length === 0) throw new TrainerError('bad_input', `${file} holds no tasks. Give a file with at least one row.`);
-  return tasks;
 }

@@ -1,11 +1,12 @@
 import path from 'node:path';
 import { dryRun } from '../algorithms/dry-run.ts';
+import { loadTasks } from '../datasets/tasks.ts';
 import { RunnerConfig } from '../protocol/config.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import type { StartRun } from '../protocol/rpc.ts';
 import type { DevResult } from '../protocol/run.ts';
 import { resolveAgent, type AgentSpec } from '../runner/agent-spec.ts';
-import { agentName, requireTasks, withAgents } from './agents.ts';
+import { agentName, withAgents } from './agents.ts';
 import { modelOfConfig, modelOfText, withBackend, type ModelSource } from './backends.ts';
 import { configFileName, loadConfig, nearestConfig, type LoadedConfig } from './config-file.ts';
 import type { Prepared } from './prepared.ts';
@@ -32,7 +33,7 @@ export function prepareDev(request: StartRun, workspace: string): Prepared {
 
 async function executeDev(session: Session, plan: DevPlan): Promise<DevResult> {
   const { store, run_id, signal } = session;
-  const tasks = await requireTasks(plan.data, plan.limit);
+  const tasks = await loadTasks(plan.data, { limit: plan.limit });
   return withBackend(session, run_id, plan.model, ({ modelName }) =>
     withAgents(session, plan.agent, runnersFor(plan.runner, tasks.length), () => modelName, () => {
       setPhase(session, 'rollouts');

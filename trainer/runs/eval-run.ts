@@ -1,6 +1,6 @@
 import { evaluate, evaluationNotices, type Evaluation } from '../algorithms/evaluate.ts';
 import { summarise, type RolloutSource } from '../algorithms/rollouts.ts';
-import type { Task } from '../datasets/tasks.ts';
+import { loadTasks, type Task } from '../datasets/tasks.ts';
 import { compare, scoreOf } from '../evaluation/compare.ts';
 import { RunnerConfig } from '../protocol/config.ts';
 import { TrainerError } from '../protocol/errors.ts';
@@ -8,7 +8,7 @@ import type { SamplingOverrides } from '../protocol/rollout.ts';
 import type { StartRun } from '../protocol/rpc.ts';
 import type { EvalResult } from '../protocol/run.ts';
 import type { AgentSpec } from '../runner/agent-spec.ts';
-import { agentName, requireTasks, withAgents } from './agents.ts';
+import { agentName, withAgents } from './agents.ts';
 import { modelOfText, withBackend, type ModelSource } from './backends.ts';
 import { requireAgentAndData, runnersFor, withoutKey } from './dev-run.ts';
 import { describeComparison } from './describe-comparison.ts';
@@ -47,7 +47,7 @@ export function prepareEval(request: StartRun, workspace: string): Prepared {
 }
 
 async function executeEval(session: Session, plan: EvalPlan): Promise<EvalResult> {
-  const tasks = await requireTasks(plan.data, plan.limit);
+  const tasks = await loadTasks(plan.data, { limit: plan.limit });
   const policy = await evaluateSide(session, plan, 'policy', plan.policy, tasks);
   const { store, run_id } = session;
   if (!plan.against) return { run_id, policy: scoreOf(policy.scores.map(({ reward }) => reward)), against: null, difference: null, rollouts: summarise(store, policy.rollouts) };

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { loadConfig, nearestConfig } from '../../../trainer/runs/config-file.ts';
+import { TrainerError } from '../../../trainer/protocol/errors.ts';
+
+const minimal = { agent: 'agent.ts', data: { train: 'train.jsonl' }, model: { path: 'policy' } };
+
+describe('configuration file', () => {
+  let folder: string;
+  beforeEach(() => { folder = mkdtempSync(path.join(tmpdir(), 'config-')); });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  const write = (value: unknown) => {
+    const file = path.join(folder, 'agent-trainer.json');
+    writeFileSync(file, typeof value === 'string' ? value : JSON.stringify(value));
+    return file;
+  };
+  const refused = (value: unknown, overrides?: Record<string, unknown>) => {
+    const file = write(value);
+    let message = '';
+    assert.throws(() => loadConfig(file, overrides), (error) => {
+      assert.ok(error instanceof TrainerError && error.code === 'bad_input');
+      message = error.message;
+      return true;
+    });
+    assert.ok(message.startsWith(file), message);
+    return message.slice(file.length);
+  };
+
+  it('fills in the defaults and merges overrides deeply', () => {
+    const { config, folder: base } = loadConfig(write({ ...minimal, grpo: { lr: 0.5, steps: 7 } }), { grpo: { steps: 3 }, seed: 9 });
+    assert.equal(base, folder);
+    assert.equal(config.grpo.steps, 3);
+    assert.equal(config.grpo.lr, 0.5);
+    assert.equal(config.grpo.group_size, 8);
+    assert.equal(config.seed, 9);
+    assert.deepEqual(config.sampling, { temperature: 1, top_p: 1, top_k: 0 });
+  });
+
+  it('names an unknown key and the one that was meant', () => {
+    assert.equal(refused({ ...minimal, grpo: { stepz: 3 } }), ': "grpo.stepz" is not a known setting, did you mean "steps"?.');
+    assert.match(refused({ ...minimal, rewardd: 3 }), /"rewardd" is not a known setting\./);
+    assert.match(refused({ ...minimal, grpo: { groupSize: 3 } }), /did you mean "group_size"\?/);
+    assert.match(refused({ ...minimal, runner: { runners: 3 } }), /"runner.runners".*did you mean "n_runners"\?/);
+  });
+
+  it('names every wrong field with its path', () => {
+    const message = refused({ ...minimal, grpo: { group_size: 1 }, data: { train: 5 } });
+    assert.match(message, /"grpo.group_size": too small/);
+    assert.match(message, /"data.train": invalid input: expected string/);
+    assert.match(refused({ data: { train: 'x' }, model: { path: 'p' } }), /"agent": invalid input/);
+    assert.match(refused(minimal, { grpo: { steps: 'three' } }), /"grpo.steps"/);
+  });
+
+  it('a model is a path or an endpoint', () => {
+    assert.match(refused({ ...minimal, model: {} }), /"model": give either "path"/);
+    assert.match(refused({ ...minimal, model: { path: 'a', endpoint: 'http://localhost/v1' } }), /"model": give either "path"/);
+  });
+
+  it('names the line of broken JSON, and a file that is missing', () => {
+    assert.match(refused('{\n  "agent": "x",\n  oops\n}'), / is not valid JSON \(line 3\)/);
+    assert.throws(() => loadConfig(path.join(folder, 'none.json')), (error) => error instanceof TrainerError && error.code === 'not_found' && error.message.includes('none.json'));
+  });
+
+  it('refuses what cannot train: greedy or truncated sampling, a broken expression', () => {
+    assert.match(refused({ ...minimal, sampling: { temperature: 0 } }), /sampling.temperature is 0/);
+    assert.match(refused({ ...minimal, sampling: { temperature: 1, top_p: 0.9 } }), /sampling.top_p/);
+    assert.match(refused({ ...minimal, grpo: { agent_match: 'write(' } }), /grpo.agent_match is not a regular expression/);
+  });
+
+  it('accepts a byte order mark', () => {
+    assert.equal(loadConfig(write(`\ufeff${JSON.stringify(minimal)}`)).config.agent, 'agent.ts');
+  });
+
+  it('finds the nearest file above the agent', () => {
+    const file = write(minimal);
+    mkdirSync(path.join(folder, 'a', 'b'), { recursive: true });
+    assert.equal(nearestConfig(path.join(folder, 'a', 'b', 'agent.py')), file);
+    assert.equal(nearestConfig(path.join(path.parse(folder).root, 'agent.py')), null);
+  });
+});
