@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Checkpoints } from '../../../trainer/algorithms/checkpoints.ts';
+import { trainGrpo, type GrpoJob } from '../../../trainer/algorithms/grpo.ts';
+import { TrainConfig } from '../../../trainer/protocol/config.ts';
+import { TrainerError } from '../../../trainer/protocol/errors.ts';
+import type { Policy, TrainRow, UpdateMetrics, UpdateSettings } from '../../../trainer/protocol/policy.ts';
+import type { AttemptedRollout } from '../../../trainer/protocol/rollout.ts';
+import { openStore, type Store } from '../../../trainer/store/store.ts';
+import { workOff, type ScriptedEnd } from './scripted-agents.ts';
+
+const tasks = Array.from({ length: 10 }, (_, i) => ({ id: `t${i}`, input: { i }, line: i + 1 }));
+
+/** Learns nothing, but notes what it was given. */
+class NotingPolicy implements Pick<Policy, 'version' | 'update' | 'save'> {
+  version = 0;
+  readonly updates: { rows: TrainRow[]; settings: UpdateSettings }[] = [];
+  ratioDeviation = 0;
+
+  async update(rows: TrainRow[], settings: UpdateSettings): Promise<UpdateMetrics> {
+    this.version += 1;
+    this.updates.push({ rows, settings });
+    return { loss: 0.1, kl: null, entropy: 1, clip_fraction: 0, grad_norm: 2, ratio_deviation: this.ratioDeviation, logprob_max_diff: 0, trained_tokens: rows.length };
+  }
+  async save(folder: string): Promise<void> { mkdirSync(folder); }
+}
+
+describe('GRPO loop', () => {
+  let folder: string;
+  let stores: Store[];
+  beforeEach(() => { folder = mkdtempSync(path.join(tmpdir(), 'grpo-')); stores = []; });
+  afterEach(() => {
+    for (const store of stores) store.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** An agent whose answer and reward depend on the rollout's seed alone, as with a real policy. */
+  const bySeed = (rollout: AttemptedRollout): ScriptedEnd => {
+    const seed = rollout.config.seed!;
+    return { outcome: 'scored', reward: seed % 3 === 0 ? 1 : 0, calls: [{ agent: 'write', prompt: [7, 8], response: [seed % 1000, seed % 77] }] };
+  };
+
+  const setUp = (grpo: object = {}, behave = bySeed, more: object = {}) => {
+    const store = openStore(':memory:');
+    stores.push(store);
+    workOff(store, behave);
+    store.createRun({ run_id: 'ru-1', kind: 'train', status: 'running', phase: 'training', agent: 'a.py', config: {}, create_time: 1, end_time: null, error: null, result: null });
+    const config = TrainConfig.parse({ agent: 'a.py', data: { train: 'x' }, model: { path: 'p' }, seed: 4, grpo: { steps: 4, train_batch_size: 3, group_size: 4, lr: 0.5, lr_schedule: 'linear', ...grpo }, ...more });
+    const policy = new NotingPolicy();
+    const controller = new AbortController();
+    const notices: string[] = [];
+    const job: GrpoJob = {
+      source: { store, run_id: 'ru-1', backend: 'b', limits: config.runner, signal: controller.signal },
+      policy: policy as unknown as Policy, train: tasks, validation: tasks.slice(0, 2), config,
+      checkpoints: new Checkpoints(path.join(folder, `c${stores.length}`), 2), firstStep: 0, evaluation_s: 100,
+      notice: (level, message) => notices.push(`${level}: ${message}`),
+    };
+    return { store, policy, job, controller, notices };
+  };
+
+  it('samples a group of each task, learns once per step, reports and keeps every step', async () => {
+    const { store, policy, job } = setUp();
+    await trainGrpo(job);
+    const steps = store.listSteps('ru-1');
+    assert.deepEqual(steps.map(({ step, policy_version, lr, groups, updated }) => ({ step, policy_version, lr, groups, updated })),
+      [0, 1, 2, 3].map((step) => ({ step, policy_version: step + 1, lr: 0.5 * (1 - step / 4), groups: 3, updated: true })));
+    for (const step of steps) {
+      const rollouts = store.listRollouts({ run_id: 'ru-1', step: step.step });
+      assert.equal(rollouts.length, 12);
+      assert.equal(step.funnel.rollouts, 12);
+      assert.equal(step.reward_mean, rollouts.reduce((sum, rollout) => sum + rollout.attempt!.reward!, 0) / 12);
+      assert.ok(rollouts.every((rollout) => rollout.mode === 'train' && rollout.config.sampling.temperature === 1));
+      assert.ok(step.eta_s! >= 100);
+    }
+    assert.deepEqual(policy.updates.map(({ settings }) => settings.lr), [0.5, 0.375, 0.25, 0.125]);
+    assert.equal(job.checkpoints.latest()?.step, 3);
+    const seeds = store.listRollouts({ run_id: 'ru-1' }).map((rollout) => rollout.config.seed);
+    assert.equal(new Set(seeds).size, 48);
+  });
+
+  it('repeats: the same rows in the same order, though rollouts overtake each other', async () => {
+    const [first, second, other] = [setUp(), setUp(), setUp({}, bySeed, { seed: 5 })];
+    await Promise.all([first, second, other].map(({ job }) => trainGrpo(job)));
+    assert.deepEqual(second.policy.updates, first.policy.updates);
+    assert.notDeepEqual(other.policy.updates, first.policy.updates);
+  });
+
+  it('two steps, then the other two, are the four steps', async () => {
+    const whole = setUp();
+    await trainGrpo(whole.job);
+    const half = setUp();
+    half.job.config = { ...half.job.config, checkpoints: { keep_last: 2, every: 2 } };
+    half.policy.update = async function (this: NotingPolicy, rows, settings) {
+      if (this.version === 3) throw new TrainerError('internal', 'killed');
+      return NotingPolicy.prototype.update.call(this, rows, settings);
+    };
+    await assert.rejects(trainGrpo(half.job), /killed/);
+    const last = half.job.checkpoints.latest()!;
+    assert.equal(last.step, 1);
+    const rest = new NotingPolicy();
+    rest.version = 2;
+    await trainGrpo({ ...half.job, policy: rest as unknown as Policy, firstStep: last.step + 1 });
+    assert.deepEqual([...half.policy.updates.slice(0, 2), ...rest.updates], whole.policy.updates);
+    const curve = (store: Store) => store.listSteps('ru-1').map(({ step, reward_mean, policy_version, trained_tokens }) => ({ step, reward_mean, policy_version, trained_tokens }));
+    assert.deepEqual(curve(half.store), curve(whole.store));
+  });
+
+  it('a step without a signal is recorded as not updated, with the reason, and the run goes on', async () => {
+    const { store, policy, job, notices } = setUp({ steps: 2 }, (rollout) => ({ ...bySeed(rollout), outcome: 'scored', reward: rollout.step === 0 ? 1 : bySeed(rollout).reward }));
+    await trainGrpo(job);
+    const [flat, good] = store.listSteps('ru-1');
+    assert.deepEqual([flat?.updated, flat?.loss, flat?.groups_without_variance, flat?.policy_version, flat?.trained_tokens], [false, null, 3, 0, 0]);
+    assert.equal(good?.updated, true);
+    assert.equal(policy.updates.length, 1);
+    assert.deepEqual(notices, ['warning: Step 0: nothing to learn from, the policy stays as it is: group without variance (12).']);
+  });
+
+  it('no reward at all is null, not zero', async () => {
+    const { store, job } = setUp({ steps: 1 }, () => ({ outcome: 'infra_error', calls: [] }));
+    await trainGrpo(job);
+    assert.equal(store.listSteps('ru-1')[0]?.reward_mean, null);
+  });
+
+  it('validates every test_freq steps, but not after the last', async () => {
+    const { store, job } = setUp({ test_freq: 2 });
+    await trainGrpo(job);
+    assert.deepEqual(store.listSteps('ru-1').map((step) => step.val_reward === null), [true, false, true, true]);
+    assert.equal(store.listRollouts({ run_id: 'ru-1', mode: 'val' }).length, 2);
+  });
+
+  it('refuses to begin when sampler and trainer disagree, and warns when they drift apart later', async () => {
+    const bad = setUp();
+    bad.policy.ratioDeviation = 0.02;
+    await assert.rejects(trainGrpo(bad.job), (error) => error instanceof TrainerError && error.code === 'numeric');
+    const drift = setUp({ steps: 2 });
+    drift.policy.update = async function (this: NotingPolicy, rows, settings) {
+      this.ratioDeviation = this.version === 0 ? 0 : 0.02;
+      return NotingPolicy.prototype.update.call(this, rows, settings);
+    };
+    await trainGrpo(drift.job);
+    assert.match(drift.notices[0] ?? '', /^warning: Step 1: the trainer's probabilities differ/);
+  });
+
+  it('stops within a step when cancelled', async () => {
+    const { store, job, controller, policy } = setUp({}, (rollout) => {
+      if (rollout.step === 1) controller.abort('cancel');
+      return bySeed(rollout);
+    });
+    await assert.rejects(trainGrpo(job), (error) => error instanceof TrainerError && error.code === 'cancelled');
+    assert.equal(policy.version, 1);
+    assert.equal(store.listSteps('ru-1').length, 1);
+    assert.equal(store.listRollouts({ run_id: 'ru-1', status_in: ['queuing', 'preparing', 'running'] }).length, 0);
+  });
+});
