@@ -1,5 +1,3 @@
-import type { Message } from '../../examples/sql-agent/prompts.ts';
-
 export const specialTokens = ['<|endoftext|>', '<|im_start|>', '<|im_end|>'] as const;
 
 /** Words keep their leading blank and underscores; numbers are one piece; everything else as it stands. Nothing is lost: the pieces join to the text. */
