@@ -1,0 +1,31 @@
+import { ActiveSpan } from './span.ts';
+import { currentSpan } from './state.ts';
+
+/**
+ * Reports a reward: a number, or several named ones of which `primaryKey` (default: the first) is the one that counts. The last
+ * emitted reward is the attempt's final reward if the agent returns none. Throws TypeError for anything but finite numbers.
+ */
+export function emitReward(reward: number | Record<string, number>, options: { primaryKey?: string } = {}): void {
+  const parent = currentSpan();
+  if (!parent) return;
+  const dimensions = typeof reward === 'object' && reward !== null ? reward : { primary: reward };
+  const names = Object.keys(dimensions);
+  const primary = options.primaryKey ?? names[0];
+  if (primary === undefined || !names.includes(primary)) throw new TypeError(`emitReward: the primary key ${primary} is not among [${names.join(', ')}]`);
+  const attributes: Record<string, string | number> = {};
+  [primary, ...names.filter((name) => name !== primary)].forEach((name, index) => {
+    const value: unknown = dimensions[name];
+    if (typeof value !== 'number' || !Number.isFinite(value)) throw new TypeError(`emitReward: a reward is a finite number, got ${typeof value} ${String(value)}`);
+    attributes[`agentlightning.reward.${index}.name`] = name;
+    attributes[`agentlightning.reward.${index}.value`] = value;
+  });
+  new ActiveSpan(parent.attempt, parent, 'agentlightning.annotation', attributes).end();
+}
+
+/** Puts a line of text into the trace. */
+export function emitMessage(message: string): void {
+  const parent = currentSpan();
+  if (!parent) return;
+  if (typeof message !== 'string') throw new TypeError(`emitMessage: expected a string, got ${typeof message}`);
+  new ActiveSpan(parent.attempt, parent, 'agentlightning.message', { 'agentlightning.message.body': message }).end();
+}

@@ -1,0 +1,64 @@
+import { callSite } from './call-site.ts';
+import { jsonText } from './json-text.ts';
+import { ActiveSpan } from './span.ts';
+import { currentSpan, state } from './state.ts';
+
+type Fn = (this: never, ...args: never[]) => unknown;
+type MethodDecorator = <F extends Fn>(method: F, context: ClassMethodDecoratorContext) => F;
+
+/**
+ * Names a step of an agent: `const writeQuery = operation('write_query', async (question) => …)`, or `@operation('write_query')`
+ * on a method. In the trainer each call becomes a span with input, output, errors and the place in the code, and LLM calls made
+ * inside belong to it.
+ */
+export function operation<F extends Fn>(name: string, step: F): F;
+export function operation(name: string): MethodDecorator;
+export function operation(name: string, step?: Fn): Fn | MethodDecorator {
+  const code = callSite(operation);
+  if (step) return wrap(name, step, code);
+  return <F extends Fn>(method: F, context: ClassMethodDecoratorContext): F => {
+    if (context?.kind !== 'method') throw new TypeError('@operation decorates methods, with standard decorators (remove "experimentalDecorators" from tsconfig.json).');
+    return wrap(name, method, code);
+  };
+}
+
+function wrap<F extends Fn>(label: string, step: F, code: Record<string, string | number>): F {
+  const named = { ...code, 'code.function.name': step.name };
+  const wrapped = function (this: unknown, ...args: unknown[]): unknown {
+    const run = () => Reflect.apply(step, this, args) as unknown;
+    const parent = currentSpan();
+    if (!parent) return run();
+    const span = new ActiveSpan(parent.attempt, parent, 'agentlightning.operation', {
+      'agentlightning.operation.name': label, ...named, 'agentlightning.operation.input': jsonText(args.length === 1 ? args[0] : args),
+    }).begin();
+    return recorded(span, run);
+  };
+  Object.defineProperty(wrapped, 'name', { value: step.name });
+  return wrapped as unknown as F;
+}
+
+/** Runs `body` under the span and ends it with the body, sync or async. */
+export function recorded(span: ActiveSpan, body: () => unknown): unknown {
+  const done = (output: unknown) => {
+    span.attributes['agentlightning.operation.output'] = jsonText(output);
+    span.end();
+    return output;
+  };
+  const failed = (error: unknown): never => {
+    span.fail(error);
+    throw error;
+  };
+  return state.spans.run(span, () => {
+    let result: unknown;
+    try {
+      result = body();
+    } catch (error) {
+      return failed(error);
+    }
+    return isThenable(result) ? result.then(done, failed) : done(result);
+  });
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+}

@@ -1,0 +1,54 @@
+"""Rewards and messages that an agent reports while it runs."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any, Mapping, Optional, Union
+
+from ._context import ActiveSpan, current_span
+
+
+def emit_reward(reward: Union[float, Mapping[str, float]], *, primary_key: Optional[str] = None) -> None:
+    """Reports a reward: a number, or several named ones of which `primary_key` (default: the first) is the one that counts.
+
+    The last emitted reward is the attempt's final reward if the agent returns none.
+    Raises TypeError for anything that is not a number, ValueError for NaN, infinity or an unknown primary key.
+    """
+    span = current_span()
+    if span is None:
+        return
+    dimensions = dict(reward) if isinstance(reward, Mapping) else {"primary": reward}
+    if primary_key is None:
+        primary_key = next(iter(dimensions), None)
+    if primary_key not in dimensions:
+        raise ValueError(f"emit_reward: the primary key {primary_key!r} is not among {list(dimensions)}")
+    names = [primary_key] + [name for name in dimensions if name != primary_key]
+    attributes = {}
+    for index, name in enumerate(names):
+        attributes[f"agentlightning.reward.{index}.name"] = str(name)
+        attributes[f"agentlightning.reward.{index}.value"] = as_reward(dimensions[name], "emit_reward")
+    _emit(span, "agentlightning.annotation", attributes)
+
+
+def emit_message(message: str) -> None:
+    """Puts a line of text into the trace."""
+    span = current_span()
+    if span is None:
+        return
+    if not isinstance(message, str):
+        raise TypeError(f"emit_message: expected a string, got {type(message).__name__}")
+    _emit(span, "agentlightning.message", {"agentlightning.message.body": message})
+
+
+def as_reward(value: Any, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{where}: a reward is a number, got {type(value).__name__}")
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{where}: a reward is a finite number, got {number}")
+    return number
+
+
+def _emit(parent: ActiveSpan, name: str, attributes: Mapping[str, Any]) -> None:
+    ActiveSpan(parent.attempt, parent, name, dict(attributes)).end()

@@ -1,0 +1,80 @@
+import { isLlmCall } from '../protocol/span.ts';
+import type { AttemptedRollout } from '../protocol/rollout.ts';
+import { traceIdOf } from '../store/ids.ts';
+import type { Store } from '../store/store.ts';
+import { AttemptLogs } from './attempt-logs.ts';
+import { outcomeOf, type Ending } from './classify.ts';
+import type { RunMessage } from './messages.ts';
+import { SpanRecorder } from './span-recorder.ts';
+import type { WorkerProcess } from './worker-process.ts';
+
+export interface Gateway { url: string; key: string }
+
+/** One attempt, from handing it to a worker until its outcome is recorded. */
+export class AttemptExecution {
+  readonly spans: SpanRecorder;
+  readonly logs: AttemptLogs;
+  readonly attempt_id: string;
+  readonly #store: Store;
+  readonly #rollout: AttemptedRollout;
+  readonly #worker: WorkerProcess;
+  #ended = false;
+
+  constructor(store: Store, rollout: AttemptedRollout, worker: WorkerProcess) {
+    const { rollout_id } = rollout;
+    this.attempt_id = rollout.attempt!.attempt_id;
+    this.#store = store;
+    this.#rollout = rollout;
+    this.#worker = worker;
+    this.spans = new SpanRecorder(store, rollout_id, this.attempt_id);
+    this.logs = new AttemptLogs(store, rollout_id, this.attempt_id);
+  }
+
+  /** Resolves when the outcome is in the store. Rejects when the store fails. */
+  async run(gateway: Gateway, model: string, timeoutSeconds: number): Promise<void> {
+    const seconds = this.#rollout.config.timeout_seconds ?? timeoutSeconds;
+    const timer = setTimeout(() => this.stop({ kind: 'timeout', seconds }), seconds * 1000);
+    const ending = await this.#worker.run(this.#message(gateway, model));
+    this.#ended = true;
+    clearTimeout(timer);
+    // What the agent printed before it sent its result is in the pipes by now, and the loop reads them in the same round.
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#record(ending);
+  }
+
+  /** Ends the attempt by ending its worker, unless it has ended already. */
+  stop(ending: Exclude<Ending, { kind: 'result' }>): void {
+    if (!this.#ended) this.#worker.kill(ending.kind, ending);
+  }
+
+  #record(ending: Ending): void {
+    const { rollout_id } = this.#rollout;
+    if (ending.kind === 'result' && ending.result.kind === 'reward' && this.spans.rewards.length > 1) {
+      this.logs.note(`The agent emitted a reward and returned another. The returned one, ${ending.result.value}, counts.`);
+    }
+    this.spans.flush();
+    if (ending.kind === 'over') return this.#close(ending.reason);
+    const raised = ending.kind === 'result' && ending.result.kind === 'raised';
+    const lastCall = raised ? this.#store.listSpans(rollout_id, this.attempt_id).filter(isLlmCall).at(-1) : undefined;
+    const end = outcomeOf(ending, this.spans.rewards.at(-1), lastCall);
+    this.#close(end.error ?? 'the attempt was over');
+    this.#store.finishAttempt(rollout_id, this.attempt_id, end);
+  }
+
+  #close(reason: string): void {
+    this.spans.abandonOpen(reason);
+    this.logs.finish();
+  }
+
+  #message({ url, key }: Gateway, model: string): RunMessage {
+    const { rollout_id, run_id, input, task_id, step, mode, metadata, resources_id, config } = this.#rollout;
+    const { attempt_id } = this;
+    return {
+      type: 'run',
+      rollout: { rollout_id, attempt_id, run_id, input, task_id, step, mode, metadata },
+      trace_id: traceIdOf(attempt_id),
+      llm: { endpoint: `${url}/rollout/${rollout_id}/attempt/${attempt_id}/v1`, model, api_key: key, sampling_parameters: config.sampling },
+      resources: resources_id === null ? {} : this.#store.getResources(resources_id)?.resources ?? {},
+    };
+  }
+}

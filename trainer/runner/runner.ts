@@ -1,0 +1,224 @@
+import { resolve } from 'node:path';
+import type { RunnerConfig } from '../protocol/config.ts';
+import { messageOf, TrainerError } from '../protocol/errors.ts';
+import type { AttemptedRollout } from '../protocol/rollout.ts';
+import type { TrainerEvent } from '../protocol/rpc.ts';
+import type { Store } from '../store/store.ts';
+import type { AgentSpec } from './agent-spec.ts';
+import { AttemptExecution, type Gateway } from './attempt.ts';
+import { Connections } from './connections.ts';
+import type { WorkerSpan } from './messages.ts';
+import { Reaper } from './reaper.ts';
+import { workerCommand, type WorkerCommand } from './worker-command.ts';
+import { WorkerProcess } from './worker-process.ts';
+
+export type { AgentSpec } from './agent-spec.ts';
+export { resolveAgent } from './agent-spec.ts';
+
+export interface RunnerOptions {
+  store: Store;
+  run_id: string;
+  agent: AgentSpec;
+  gateway: Gateway;
+  config: RunnerConfig;
+  workspace: string;
+  /** The model name handed to agents, asked for each attempt. */
+  modelName: () => string;
+  /** The runner cannot go on (the store failed); it has stopped. Without it the error is thrown where nobody catches it. */
+  onError?: (error: unknown) => void;
+}
+
+/** Workers that die in a row without finishing an attempt, until the runner gives up on starting more. */
+const hopeless = 3;
+
+/** Runs the queued rollouts of one run on `n_runners` warm workers, one rollout at a time each. */
+export class Runner {
+  readonly #options: RunnerOptions;
+  readonly #workspace: string;
+  readonly #workers = new Set<WorkerProcess>();
+  readonly #idle = new Set<WorkerProcess>();
+  /** What each worker runs, or ran last: late output and spans belong there. */
+  readonly #executions = new Map<WorkerProcess, AttemptExecution>();
+  readonly #running = new Set<Promise<void>>();
+  #target: number;
+  #command: WorkerCommand | null = null;
+  #connections: Connections | null = null;
+  #reaper: Reaper | null = null;
+  #unsubscribe = () => {};
+  #stopping = false;
+  #pumpScheduled = false;
+  #started = 0;
+  #failures = 0;
+  #brokenReason: string | null = null;
+  #fatalError = false;
+
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+    this.#workspace = resolve(options.workspace);
+    this.#target = options.config.n_runners;
+  }
+
+  /** Resolves when the first worker has loaded the agent. Throws TrainerError 'environment' (no interpreter) or 'agent' (it cannot be loaded). */
+  async start(): Promise<void> {
+    this.#command = await workerCommand(this.#options.agent, this.#options.config, this.#workspace);
+    this.#connections = await Connections.listen();
+    this.#reaper = new Reaper();
+    this.#unsubscribe = this.#options.store.onEvent((event) => this.#notice(event));
+    // One first: an agent that cannot be loaded fails here, once, and the others find its transpiled files.
+    const first = this.#spawn();
+    try {
+      await first.ready;
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+    this.#fill();
+  }
+
+  /** Changes how many rollouts run at a time. Busy workers finish theirs first. */
+  setRunners(n: number): void {
+    this.#target = n;
+    for (const worker of this.#idle) if (this.#workers.size > n) this.#dismiss(worker);
+    this.#fill();
+  }
+
+  /** Ends all workers; running attempts end as cancelled. Resolves when their processes are gone and their outcomes recorded. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#unsubscribe();
+    const workers = [...this.#workers];
+    for (const worker of workers) worker.kill('the runner stopped', { kind: 'cancelled' });
+    await Promise.all([...workers.map((worker) => worker.gone), ...this.#running]);
+    this.#connections?.close();
+    await this.#reaper?.close();
+  }
+
+  #fill(): void {
+    while (!this.#stopping && this.#brokenReason === null && this.#workers.size < this.#target) this.#spawn();
+  }
+
+  #spawn(): WorkerProcess {
+    const { agent, run_id, gateway, store } = this.#options;
+    const id = `${run_id}-w${++this.#started}`;
+    const worker: WorkerProcess = new WorkerProcess({
+      id, command: this.#command!, connections: this.#connections!, reaper: this.#reaper!,
+      load: { type: 'load', file: agent.file, name: agent.name, workspace: this.#workspace, gateway: gateway.url },
+      onSpan: (kind, span) => this.#guarded(() => this.#span(worker, kind, span)),
+      onOutput: (stream, text) => this.#guarded(() => this.#executions.get(worker)?.logs.write(stream, text)),
+    });
+    this.#workers.add(worker);
+    worker.ready.then(() => this.#guarded(() => {
+      if (this.#stopping || worker.isDead) return;
+      store.heartbeat(id);
+      this.#release(worker);
+    }), (error: unknown) => this.#failed(messageOf(error)));
+    void worker.gone.then(() => this.#left(worker));
+    return worker;
+  }
+
+  /** The worker can take the next rollout, or is one too many. */
+  #release(worker: WorkerProcess): void {
+    if (this.#workers.size > this.#target) return this.#dismiss(worker);
+    this.#idle.add(worker);
+    this.#schedulePump();
+  }
+
+  #dismiss(worker: WorkerProcess): void {
+    this.#forget(worker);
+    worker.kill('it is no longer needed');
+  }
+
+  #left(worker: WorkerProcess): void {
+    if (this.#idle.has(worker)) this.#failed('workers die while they wait for work');
+    this.#forget(worker);
+    this.#executions.delete(worker);
+    this.#fill();
+    this.#schedulePump();
+  }
+
+  #forget(worker: WorkerProcess): void {
+    this.#idle.delete(worker);
+    this.#workers.delete(worker);
+  }
+
+  #failed(reason: string): void {
+    this.#failures += 1;
+    if (this.#failures < hopeless || this.#stopping) return;
+    this.#brokenReason = reason;
+    this.#schedulePump();
+  }
+
+  #notice(event: TrainerEvent): void {
+    if (event.type !== 'rollout' || event.run_id !== this.#options.run_id) return;
+    const { status, attempt } = event.rollout;
+    if (status === 'queuing' || status === 'requeuing') this.#schedulePump();
+    // Ended by someone else (cancelled, or the store's time limit) while its worker still runs it. An unresponsive one may come back.
+    if (!attempt?.outcome || attempt.status === 'unresponsive') return;
+    for (const execution of this.#executions.values()) {
+      if (execution.attempt_id === attempt.attempt_id) execution.stop({ kind: 'over', reason: attempt.error ?? attempt.outcome });
+    }
+  }
+
+  /** Not at once: this is called inside the store's own calls, once for each rollout of a batch. */
+  #schedulePump(): void {
+    if (this.#pumpScheduled || this.#stopping) return;
+    this.#pumpScheduled = true;
+    setImmediate(() => {
+      this.#pumpScheduled = false;
+      if (!this.#stopping) this.#guarded(() => this.#pump());
+    });
+  }
+
+  #pump(): void {
+    const { store, run_id } = this.#options;
+    for (const worker of [...this.#idle]) {
+      if (worker.isDead) continue;
+      const rollout = store.dequeueRollout(worker.id, { run_id });
+      if (!rollout) return;
+      this.#idle.delete(worker);
+      this.#execute(worker, rollout);
+    }
+    // Nobody will ever take them: say so instead of waiting for ever.
+    if (this.#brokenReason === null || this.#workers.size > 0) return;
+    for (let rollout = store.dequeueRollout(run_id, { run_id }); rollout; rollout = store.dequeueRollout(run_id, { run_id })) {
+      store.finishAttempt(rollout.rollout_id, rollout.attempt!.attempt_id, { outcome: 'infra_error', error: `No worker could be started, ${hopeless} times in a row: ${this.#brokenReason}` });
+    }
+  }
+
+  #execute(worker: WorkerProcess, rollout: AttemptedRollout): void {
+    const { store, gateway, modelName, config } = this.#options;
+    const execution = new AttemptExecution(store, rollout, worker);
+    this.#executions.set(worker, execution);
+    const running = execution.run(gateway, modelName(), config.timeout_seconds).then(() => {
+      if (worker.isDead) return;
+      this.#failures = 0;
+      this.#release(worker);
+    }, (error: unknown) => this.#fatal(error)).finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  #span(worker: WorkerProcess, kind: 'begin' | 'end', span: WorkerSpan): void {
+    const execution = this.#executions.get(worker);
+    if (execution?.attempt_id === span.attempt_id) {
+      execution.spans[kind](span);
+      setImmediate(() => this.#guarded(() => execution.spans.flush())); // what arrives together goes into one transaction
+    } else execution?.logs.note(`A span of attempt ${span.attempt_id} came after its end and is not kept (${span.name}).`);
+  }
+
+  #guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#fatal(error);
+    }
+  }
+
+  #fatal(error: unknown): void {
+    if (this.#fatalError) return;
+    this.#fatalError = true;
+    void this.stop();
+    const { onError } = this.#options;
+    if (onError) onError(error);
+    else queueMicrotask(() => { throw error instanceof Error ? error : new TrainerError('internal', String(error)); });
+  }
+}
