@@ -1,0 +1,24 @@
+import type { Run } from '../../trainer/protocol/run.ts';
+import type { Services } from '../services.ts';
+import { emptyTrainingView, trainingView } from '../views/training-view.ts';
+import { runHeader } from '../views/run-header.ts';
+import type { Workspace } from '../workspace.ts';
+
+/** Tells how a run ended, if it did not end by the user's own hand: training takes long, one looks elsewhere meanwhile. */
+export async function tellRunEnded(services: Services, workspace: Workspace, run: Run): Promise<void> {
+  const { l10n, window } = services.vscode;
+  const { title, error } = runHeader(run);
+  const open = l10n.t('Open');
+  let choice: string | undefined;
+  if (run.status === 'failed' || run.status === 'interrupted') {
+    services.log.warn(`${title} ended as ${run.status}: ${error ?? 'no reason given'}`);
+    choice = await window.showErrorMessage(`${title}: ${error ?? l10n.t('it ended without a reason')}`, open);
+  } else if (run.status === 'succeeded' && run.kind === 'train') {
+    const entry = workspace.book.entries.get(run.run_id);
+    const [result] = entry === undefined ? emptyTrainingView.facts : trainingView(entry, run.end_time ?? 0).facts;
+    choice = await window.showInformationMessage(l10n.t('{0} has finished. {1}', title, result === undefined ? '' : `${result.label}: ${result.value}`), open);
+  }
+  if (choice !== open) return;
+  if (run.kind === 'train') services.training.show(workspace, run.run_id);
+  else await services.trace.show(workspace, run.run_id, null);
+}

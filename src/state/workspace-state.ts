@@ -1,0 +1,68 @@
+import { existsSync, renameSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { JSONFilePreset } from 'lowdb/node';
+import type { Low } from 'lowdb';
+import { z } from 'zod';
+import { RunKind, RunStatus } from '../../trainer/protocol/run.ts';
+import type { Run } from '../../trainer/protocol/run.ts';
+import { stateFolder } from '../trainer/handshake.ts';
+
+/** What the extension remembers of a workspace: small, for people to read, and of no consequence when lost. */
+const WorkspaceFile = z.object({
+  version: z.literal(1),
+  /** Agents as `path:name`, relative to the workspace. */
+  agents: z.array(z.string()),
+  /** By agent: what the last dry run used. */
+  dry_runs: z.record(z.string(), z.object({ data: z.string(), policy: z.string().optional() })),
+  /** Newest first. */
+  runs: z.array(z.object({ run_id: z.string(), kind: RunKind, agent: z.string(), status: RunStatus, create_time: z.number() })),
+});
+type WorkspaceFile = z.infer<typeof WorkspaceFile>;
+
+const rememberedRuns = 100;
+
+export class WorkspaceState {
+  private readonly db: Low<WorkspaceFile>;
+
+  private constructor(db: Low<WorkspaceFile>) {
+    this.db = db;
+  }
+
+  /** Opens `<folder>/.agent-trainer/workspace.json`. A file that cannot be read is set aside as workspace.json.bad, and told. */
+  static async open(folder: string, warn: (message: string) => void): Promise<WorkspaceState> {
+    const file = join(folder, stateFolder, 'workspace.json');
+    const empty: WorkspaceFile = { version: 1, agents: [], dry_runs: {}, runs: [] };
+    await mkdir(join(folder, stateFolder), { recursive: true });
+    try {
+      const db = await JSONFilePreset<WorkspaceFile>(file, empty);
+      db.data = WorkspaceFile.parse(db.data);
+      return new WorkspaceState(db);
+    } catch (error) {
+      warn(`${file} could not be read and was set aside as workspace.json.bad: ${error instanceof Error ? error.message : String(error)}`);
+      if (existsSync(file)) renameSync(file, `${file}.bad`);
+      return new WorkspaceState(await JSONFilePreset<WorkspaceFile>(file, empty));
+    }
+  }
+
+  get agents(): readonly string[] { return this.db.data.agents; }
+  get runs(): WorkspaceFile['runs'] { return this.db.data.runs; }
+  lastDryRun(agent: string): { data: string; policy?: string | undefined } | undefined { return this.db.data.dry_runs[agent]; }
+
+  async rememberAgents(agents: string[]): Promise<void> {
+    if (JSON.stringify(agents) === JSON.stringify(this.db.data.agents)) return;
+    await this.db.update((data) => { data.agents = agents; });
+  }
+
+  async rememberDryRun(agent: string, settings: { data: string; policy?: string | undefined }): Promise<void> {
+    await this.db.update((data) => { data.dry_runs[agent] = settings; });
+  }
+
+  async rememberRun(run: Run): Promise<void> {
+    const { run_id, kind, agent, status, create_time } = run;
+    await this.db.update((data) => {
+      data.runs = [{ run_id, kind, agent, status, create_time }, ...data.runs.filter((other) => other.run_id !== run_id)]
+        .sort((a, b) => b.create_time - a.create_time).slice(0, rememberedRuns);
+    });
+  }
+}

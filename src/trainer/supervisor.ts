@@ -1,0 +1,118 @@
+import { messageOf, TrainerError } from '../../trainer/protocol/errors.ts';
+import type { Log } from '../log.ts';
+import type { NodeProgram } from './find-node.ts';
+import { findRunningTrainer } from './handshake.ts';
+import { RpcClient } from './rpc-client.ts';
+import type { Connection } from './rpc-client.ts';
+import { spawnTrainer } from './spawn-trainer.ts';
+import type { TrainerProcess } from './spawn-trainer.ts';
+
+export type TrainerState =
+  | { kind: 'stopped' }
+  | { kind: 'starting' }
+  | { kind: 'ready'; client: RpcClient; connection: Connection; process: TrainerProcess | null } // null: found running
+  | { kind: 'failed'; message: string };
+
+export interface SupervisorOptions {
+  folder: string;
+  /** The trainer's program, dist/trainer/cli.js of the extension. */
+  cli: string;
+  findNode: () => Promise<NodeProgram>;
+  /** What a new connection needs before it is used: subscriptions, the known runs. */
+  prepare: (client: RpcClient) => Promise<void>;
+  log: Log;
+}
+
+/** Restarts after a crash, in a row, before it is left to the next command. */
+const restartLimit = 3;
+
+/** The trainer of one workspace folder: attached to if one is alive, else started; restarted after a crash. */
+export class Supervisor {
+  readonly folder: string;
+  state: TrainerState = { kind: 'stopped' };
+  onStateChanged: (state: TrainerState) => void = () => {};
+
+  private readonly options: SupervisorOptions;
+  private starting: Promise<RpcClient> | null = null;
+  private restarts = 0;
+  private disposed = false;
+
+  constructor(options: SupervisorOptions) {
+    this.options = options;
+    this.folder = options.folder;
+  }
+
+  /** The connected client, starting a trainer if there is none. @throws TrainerError */
+  client(): Promise<RpcClient> {
+    if (this.state.kind === 'ready') return Promise.resolve(this.state.client);
+    this.starting ??= this.start().finally(() => { this.starting = null; });
+    return this.starting;
+  }
+
+  /** Connects to a trainer that is already there; starts none. */
+  async attach(): Promise<boolean> {
+    if (this.state.kind === 'ready') return true;
+    if (this.starting !== null || await findRunningTrainer(this.folder) === null) return false;
+    await this.client();
+    return true;
+  }
+
+  /** A further connection, for a view with a subscription of its own. @throws TrainerError */
+  async connect(): Promise<RpcClient> {
+    await this.client();
+    if (this.state.kind !== 'ready') throw new TrainerError('environment', 'The trainer has just ended. Run the command again.');
+    return RpcClient.connect(this.state.connection);
+  }
+
+  /** Lets the trainer go. It ends by itself when this process does, unless a training run is active. */
+  dispose(): void {
+    this.disposed = true;
+    if (this.state.kind === 'ready') this.state.client.close();
+  }
+
+  private async start(): Promise<RpcClient> {
+    this.become({ kind: 'starting' });
+    try {
+      const { folder, cli, log } = this.options;
+      let process: TrainerProcess | null = null;
+      let connection = await findRunningTrainer(folder);
+      if (connection === null) {
+        process = await spawnTrainer({ node: await this.options.findNode(), cli, folder, log: (line) => { log.info(`[trainer] ${line}`); } });
+        connection = process.connection;
+      }
+      log.info(`${process === null ? 'Found the running trainer' : `Started the trainer (pid ${process.pid})`} of ${folder} at ${connection.url}`);
+      const client = await RpcClient.connect(connection);
+      client.onBadFrame = (error) => { log.background('A message of the trainer was not understood', error); };
+      client.onClose = () => { void this.lost(client, process); };
+      await this.options.prepare(client);
+      this.become({ kind: 'ready', client, connection, process });
+      return client;
+    } catch (error) {
+      this.become({ kind: 'failed', message: messageOf(error) });
+      throw error;
+    }
+  }
+
+  private async lost(client: RpcClient, process: TrainerProcess | null): Promise<void> {
+    if (this.disposed || this.state.kind !== 'ready' || this.state.client !== client) return;
+    const how = process === null ? 'closed the connection' : await Promise.race([process.gone, afterMilliseconds(2000).then(() => 'closed the connection')]);
+    const message = `The trainer of ${this.folder} ${how}.`;
+    this.become({ kind: 'failed', message });
+    this.restarts++;
+    if (this.restarts > restartLimit) {
+      await this.options.log.toast(new TrainerError('environment', `${message} It did so ${this.restarts} times and is not started again by itself; the log says why.`));
+      return;
+    }
+    void this.options.log.toast(new TrainerError('environment', `${message} It is being started again; a training run that was active can be resumed.`));
+    await this.client().catch((error: unknown) => { this.options.log.background('The trainer could not be started again', error); });
+  }
+
+  private become(state: TrainerState): void {
+    this.state = state;
+    this.onStateChanged(state);
+  }
+}
+
+function afterMilliseconds(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => { setTimeout(resolve, milliseconds).unref(); });
+}
