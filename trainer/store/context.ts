@@ -96,7 +96,6 @@ const remedies: Record<number, string> = {
   10: 'The disk reported an error: check it and its free space.',
   11: 'The file is damaged: restore a copy, or move it away to start afresh.',
   13: 'The disk is full: free some space.',
-  14: 'The file cannot be opened: check that its folder exists and is writable.',
   26: 'It is not a database of Agent Trainer: move it away to start afresh.',
 };
 

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { messageOf, TrainerError } from '../protocol/errors.ts';
 import type { AttemptedRollout, Resource, ResourceBundle, Rollout, WorkerInfo } from '../protocol/rollout.ts';
 import type { TrainerEvent } from '../protocol/rpc.ts';
 import type { Run, StepMetrics } from '../protocol/run.ts';
@@ -112,15 +113,25 @@ export function openStore(file: string, { now = () => Date.now() / 1000, driver 
 }
 
 function prepare(file: string, driver: Driver | undefined): Database {
-  let db: Database | undefined;
+  const db = open(file, driver);
   try {
-    db = openDatabase(file, driver);
     db.exec('PRAGMA busy_timeout = 5000');
     db.exec('PRAGMA journal_mode = WAL');
     migrate(db, file);
     return db;
   } catch (error) {
-    db?.close();
+    db.close();
     throw explained(error, file);
+  }
+}
+
+function open(file: string, driver: Driver | undefined): Database {
+  try {
+    return openDatabase(file, driver);
+  } catch (error) {
+    const remedy = (error as { code?: unknown }).code === 'MODULE_NOT_FOUND'
+      ? `This Node (${process.version}) has no SQLite of its own: use Node 22.13 or newer, or install again for this platform.`
+      : 'Check that its folder exists and is writable.';
+    throw new TrainerError('environment', `The database ${file} cannot be opened (${messageOf(error)}). ${remedy}`, { cause: error });
   }
 }

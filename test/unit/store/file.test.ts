@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { openDatabase } from '../../../trainer/store/database.ts';
+import { schemaVersion } from '../../../trainer/store/schema.ts';
+import { openStore } from '../../../trainer/store/store.ts';
+import { drivers, trainerError } from './support.ts';
+
+for (const driver of drivers) {
+  describe(`store: its file (${driver})`, () => {
+    let folder: string;
+    let file: string;
+    beforeEach(() => {
+      folder = mkdtempSync(path.join(tmpdir(), 'store-'));
+      file = path.join(folder, 'trainer.db');
+    });
+    afterEach(() => rmSync(folder, { recursive: true }));
+
+    it('opens again with everything in it, in any driver', () => {
+      const store = openStore(file, { driver });
+      const [rollout] = store.enqueueRollouts([{ input: 'x' }]);
+      store.close();
+      for (const other of drivers) {
+        const again = openStore(file, { driver: other });
+        assert.deepEqual(again.getRollout(rollout!.rollout_id), { ...rollout, attempt: null });
+        again.close();
+      }
+    });
+
+    it('is refused when a newer version wrote it, and left as it was', () => {
+      openStore(file, { driver }).close();
+      const db = openDatabase(file, driver);
+      db.exec(`PRAGMA user_version = ${schemaVersion + 1}`);
+      db.close();
+      for (let time = 0; time < 2; time++) assert.throws(() => openStore(file, { driver }), trainerError('environment', /newer Agent Trainer/));
+    });
+
+    it('is refused when it is something else', () => {
+      writeFileSync(file, 'This is a diary, not a database. '.repeat(100));
+      assert.throws(() => openStore(file, { driver }), trainerError('environment', /trainer\.db.*not a database/s));
+    });
+
+    it('is refused when its folder does not exist', () => {
+      assert.throws(() => openStore(path.join(folder, 'no', 'trainer.db'), { driver }), trainerError('environment', /folder exists/));
+    });
+
+    it('serves two processes\' stores at once', () => {
+      const [one, two] = [openStore(file, { driver }), openStore(file, { driver })];
+      const [rollout] = one.enqueueRollouts([{ input: 'x' }]);
+      assert.equal(two.dequeueRollout('w')!.rollout_id, rollout!.rollout_id);
+      assert.equal(one.dequeueRollout('w'), undefined);
+      one.close();
+      two.close();
+    });
+  });
+}
