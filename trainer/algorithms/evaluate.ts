@@ -2,7 +2,7 @@ import type { Task } from '../datasets/tasks.ts';
 import type { TaskScore } from '../evaluation/compare.ts';
 import type { AttemptedRollout, Outcome, RolloutMode, SamplingOverrides } from '../protocol/rollout.ts';
 import { isTerminal } from '../store/states.ts';
-import { outcomeOf, rollOut, type RolloutPlan, type RolloutSource } from './rollouts.ts';
+import { outcomeOf, requireWorking, rollOut, type RolloutPlan, type RolloutSource } from './rollouts.ts';
 import { deriveSeed } from './seeds.ts';
 
 export interface EvaluationSettings {
@@ -29,7 +29,7 @@ const failures: ReadonlySet<Outcome> = new Set(['agent_error', 'timeout', 'conte
 
 /**
  * One rollout per task. A failure of the agent scores 0; one of the infrastructure is run once more and then, like an
- * unscored rollout, leaves the task without a score.
+ * unscored rollout, leaves the task without a score. Throws TrainerError 'environment' when that is so of every task.
  */
 export async function evaluate(source: RolloutSource, tasks: Task[], settings: EvaluationSettings): Promise<Evaluation> {
   const byTask = finishedEarlier(source, settings);
@@ -41,6 +41,7 @@ export async function evaluate(source: RolloutSource, tasks: Task[], settings: E
   await run(tasks.filter((task) => outcomeOf(byTask.get(task.id)!) === 'infra_error'));
 
   const rollouts = tasks.map((task) => byTask.get(task.id)!);
+  requireWorking(rollouts);
   return {
     rollouts,
     scores: rollouts.map((rollout, i) => ({ task_id: tasks[i]!.id, reward: rewardOf(rollout) })),

@@ -14,7 +14,7 @@ import { tasksOfStep } from './batches.ts';
 import type { Checkpoints } from './checkpoints.ts';
 import { evaluate } from './evaluate.ts';
 import { whyNothing } from './funnel.ts';
-import { rollOut, throwIfCancelled, type RolloutPlan, type RolloutSource } from './rollouts.ts';
+import { requireWorking, rollOut, throwIfCancelled, type RolloutPlan, type RolloutSource } from './rollouts.ts';
 import { learningRate } from './schedule.ts';
 import { deriveSeed } from './seeds.ts';
 import { generatedTokens, stepMetrics } from './step-metrics.ts';
@@ -37,7 +37,7 @@ export interface GrpoJob {
 /** Sampler and trainer must compute the same probabilities; above this mean |ratio - 1| a run learns from noise. */
 const maxRatioDeviation = 1e-2;
 
-/** Trains until `grpo.steps`. Throws TrainerError 'cancelled' or 'numeric'; the last checkpoint stays. */
+/** Trains until `grpo.steps`. Throws TrainerError 'cancelled', 'numeric' or 'environment'; the last checkpoint stays. */
 export async function trainGrpo(job: GrpoJob): Promise<void> {
   const { source, policy, train, config, checkpoints } = job;
   const { grpo, seed } = config;
@@ -49,6 +49,7 @@ export async function trainGrpo(job: GrpoJob): Promise<void> {
     // 1. Sample: the group of each task, with seeds that depend on nothing but the run's seed and the rollout's place.
     const tasks = tasksOfStep(step, train.length, grpo.train_batch_size, seed).map((position) => train[position]!);
     const rollouts = await rollOut(source, tasks.flatMap((task) => groupPlans(task, step, config)));
+    requireWorking(rollouts);
     const traced = rollouts.map((rollout) => ({ rollout, spans: source.store.listSpans(rollout.rollout_id) }));
     const rollout_s = secondsSince(began);
 

@@ -61,6 +61,14 @@ export function outcomeOf(rollout: AttemptedRollout): Outcome {
   return rollout.attempt?.outcome ?? (rollout.status === 'cancelled' ? 'cancelled' : 'infra_error');
 }
 
+/** Throws TrainerError 'environment' when not one rollout got as far as the agent: going on would measure nothing. */
+export function requireWorking(rollouts: AttemptedRollout[]): void {
+  const [first] = rollouts;
+  if (first && rollouts.every((rollout) => outcomeOf(rollout) === 'infra_error')) {
+    throw new TrainerError('environment', `All ${rollouts.length} rollouts failed for reasons outside the agent, the first (${first.rollout_id}) with: ${first.attempt?.error ?? 'no reason given'}`);
+  }
+}
+
 /** The rollouts as lists and tables show them, with the number of spans of each. */
 export function summarise(store: Store, rollouts: AttemptedRollout[]): RolloutSummary[] {
   const spans = store.countSpans(rollouts.map((rollout) => rollout.rollout_id));

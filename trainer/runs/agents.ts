@@ -10,13 +10,19 @@ export function agentName(agent: AgentSpec, workspace: string): string {
   return agent.name === null ? file : `${file}:${agent.name}`;
 }
 
-/** The agent's processes work off the run's rollouts while `use` runs; they are gone when this returns or throws. */
-export async function withAgents<T>(session: Session, agent: AgentSpec, config: RunnerConfig, modelName: () => string, use: () => Promise<T>): Promise<T> {
+/**
+ * The agent's processes work off the run's rollouts while `use` runs; they are gone when this returns or throws.
+ * `use` gets the signal that stops it: the run was stopped, or the processes cannot go on.
+ */
+export async function withAgents<T>(session: Session, agent: AgentSpec, config: RunnerConfig, modelName: () => string, use: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { store, run_id, workspace, gatewayUrl, gatewayKey } = session;
-  const runner = new Runner({ store, run_id, agent, gateway: { url: gatewayUrl, key: gatewayKey }, config, workspace, modelName });
+  const broken = new AbortController();
+  const runner = new Runner({ store, run_id, agent, gateway: { url: gatewayUrl, key: gatewayKey }, config, workspace, modelName, onError: (error) => broken.abort(error) });
   try {
     await runner.start();
-    return await use();
+    return await use(AbortSignal.any([session.signal, broken.signal]));
+  } catch (error) {
+    throw broken.signal.aborted ? broken.signal.reason : error;
   } finally {
     store.cancelRollouts({ run_id }); // before the workers go: a rollout in flight was cancelled, it did not fail
     await runner.stop();

@@ -32,10 +32,10 @@ export function prepareDev(request: StartRun, workspace: string): Prepared {
 }
 
 async function executeDev(session: Session, plan: DevPlan): Promise<DevResult> {
-  const { store, run_id, signal } = session;
+  const { store, run_id } = session;
   const tasks = await loadTasks(plan.data, { limit: plan.limit });
   return withBackend(session, run_id, plan.model, ({ modelName }) =>
-    withAgents(session, plan.agent, runnersFor(plan.runner, tasks.length), () => modelName, () => {
+    withAgents(session, plan.agent, runnersFor(plan.runner, tasks.length), () => modelName, (signal) => {
       setPhase(session, 'rollouts');
       return dryRun({ store, run_id, backend: run_id, limits: plan.runner, signal }, tasks, plan.seed);
     }));

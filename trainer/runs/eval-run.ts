@@ -66,10 +66,10 @@ async function executeEval(session: Session, plan: EvalPlan): Promise<EvalResult
 
 /** One model at a time, so that two local policies need not fit into memory together. */
 async function evaluateSide(session: Session, plan: EvalPlan, label: 'policy' | 'against', model: ModelSource, tasks: Task[]): Promise<Evaluation> {
-  const { store, run_id, signal } = session;
+  const { store, run_id } = session;
   const backend = `${run_id}/${label}`;
   return withBackend(session, backend, model, ({ modelName }) =>
-    withAgents(session, plan.agent, runnersFor(plan.runner, tasks.length), () => modelName, async () => {
+    withAgents(session, plan.agent, runnersFor(plan.runner, tasks.length), () => modelName, async (signal) => {
       setPhase(session, 'rollouts');
       const source: RolloutSource = { store, run_id, backend, limits: plan.runner, signal };
       const evaluation = await evaluate(source, tasks, { label, mode: 'test', step: null, sampling: plan.sampling, seed: plan.seed });

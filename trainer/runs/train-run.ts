@@ -66,8 +66,8 @@ async function executeTrain(session: Session, plan: TrainPlan): Promise<TrainRes
   for (const warning of data.warnings) notice(session, 'warning', warning);
 
   return withPolicy(session, run_id, { folder: plan.policyFolder, threads: config.threads }, ({ modelName, policy }) =>
-    withAgents(session, plan.agent, config.runner, () => modelName, async () => {
-      const { before, after } = await train(session, config, data, policy);
+    withAgents(session, plan.agent, config.runner, () => modelName, async (signal) => {
+      const { before, after } = await train({ ...session, signal }, config, data, policy);
       const comparison = compare(before.scores, after.scores, config.seed);
       notice(session, 'info', describeComparison(comparison));
       return {

@@ -118,9 +118,15 @@ describe('GRPO loop', () => {
   });
 
   it('no reward at all is null, not zero', async () => {
-    const { store, job } = setUp({ steps: 1 }, () => ({ outcome: 'infra_error', calls: [] }));
+    const { store, job } = setUp({ steps: 1 }, () => ({ outcome: 'unscored', calls: [] }));
     await trainGrpo(job);
     assert.equal(store.listSteps('ru-1')[0]?.reward_mean, null);
+  });
+
+  it('fails when no rollout reached the agent', async () => {
+    const { store, job } = setUp({}, () => ({ outcome: 'infra_error', error: 'no worker', calls: [] }));
+    await assert.rejects(trainGrpo(job), (error) => error instanceof TrainerError && error.code === 'environment' && /All 12 rollouts.*no worker/.test(error.message));
+    assert.equal(store.listSteps('ru-1').length, 0);
   });
 
   it('validates every test_freq steps, but not after the last', async () => {

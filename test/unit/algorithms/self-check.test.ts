@@ -3,9 +3,9 @@ import { describeSelfCheck, selfCheck } from '../../../trainer/algorithms/self-c
 import { TrainerError } from '../../../trainer/protocol/errors.ts';
 import { attr } from '../../../trainer/protocol/span.ts';
 import { openStore, type Store } from '../../../trainer/store/store.ts';
-import { workOff, type ScriptedEnd } from './scripted-agents.ts';
+import { workOff, type ScriptedCall, type ScriptedEnd } from './scripted-agents.ts';
 
-const call = (agent?: string) => ({ agent, prompt: [1], response: [2] });
+const call = (agent?: string): ScriptedCall => ({ agent, prompt: [1], response: [2] });
 const tools = JSON.stringify([{ type: 'function', function: { name: 'run_sql' } }]);
 
 describe('self-check', () => {

@@ -4,9 +4,9 @@ import { whyNothing } from '../../../trainer/algorithms/funnel.ts';
 import { GrpoConfig } from '../../../trainer/protocol/config.ts';
 import { attr } from '../../../trainer/protocol/span.ts';
 import { openStore, type Store } from '../../../trainer/store/store.ts';
-import { spansOf, type ScriptedEnd } from './scripted-agents.ts';
+import { spansOf, type ScriptedCall, type ScriptedEnd } from './scripted-agents.ts';
 
-const call = (agent?: string) => ({ agent, prompt: [1, 2], response: [3, 4, 5] });
+const call = (agent?: string): ScriptedCall => ({ agent, prompt: [1, 2], response: [3, 4, 5] });
 
 describe('training batch', () => {
   let store: Store;
