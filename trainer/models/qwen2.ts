@@ -1,9 +1,16 @@
 import type { GraphBuilder, Value } from '../engine/graph.ts';
 import { float32, int32 } from '../engine/tensor.ts';
 import type { Qwen2Config } from './config.ts';
+import { parameterShapes } from './parameters.ts';
 
 /** Gives the graph value of a parameter by its Hugging Face name. */
 export type Weights = (name: string) => Value;
+
+/** Weights as graph inputs, fed at each run. */
+export function weightInputs(b: GraphBuilder, config: Qwen2Config): Weights {
+  const values = new Map([...parameterShapes(config)].map(([name, shape]) => [name, b.input(name, 'float32', shape)]));
+  return (name) => values.get(name) as Value;
+}
 
 /** Queries, keys and values [B, T, width] of one layer, before rotary embedding, to the attention's output [B, T, heads·headDim]. */
 export type Attention = (projections: { query: Value; key: Value; value: Value; layer: number }) => Value;
@@ -38,23 +45,25 @@ export function vocabularyLogits(b: GraphBuilder, config: Qwen2Config, weight: W
 /**
  * Causal attention over whole rows that start at position 0. Rows are padded on the right, so padding is never attended by a real token.
  * The queries of the heads that share a key/value head are stacked, so keys and values are not copied per head.
+ * Also gives the rotated keys and the values, [B, kvHeads, T, headDim], for a cache.
  */
-export function causalAttention(b: GraphBuilder, config: Qwen2Config, batch: number, length: number): Attention {
+export function causalAttention(b: GraphBuilder, config: Qwen2Config, batch: number, length: number) {
   const { heads, kvHeads, headDim } = config;
   const group = heads / kvHeads;
   const { cos, sin } = ropeTables(b, config, length);
   const positions = b.constant(int32([batch, length], Array.from({ length: batch * length }, (_, i) => i % length)));
   const mask = b.constant(float32([length, length], Array.from({ length: length * length }, (_, i) => (i % length <= Math.floor(i / length) ? 0 : -1e9))));
   const split = (x: Value, n: number) => b.transpose(b.reshape(x, [batch, length, n, headDim]), [0, 2, 1, 3]);
-  return ({ query, key, value }) => {
+  return ({ query, key, value }: Parameters<Attention>[0]): { output: Value; key: Value; value: Value } => {
     const q = b.rope(split(query, heads), positions, cos, sin);
     const k = b.rope(split(key, kvHeads), positions, cos, sin);
     const stacked = b.reshape(q, [batch, kvHeads, group * length, headDim]);
     const scores = b.matmul(stacked, k, { transB: true, alpha: 1 / Math.sqrt(headDim) });
     const masked = b.add(b.reshape(scores, [batch, kvHeads, group, length, length]), mask);
     const probabilities = b.reshape(b.softmax(masked), [batch, kvHeads, group * length, length]);
-    const mixed = b.reshape(b.matmul(probabilities, split(value, kvHeads)), [batch, heads, length, headDim]);
-    return b.reshape(b.transpose(mixed, [0, 2, 1, 3]), [batch, length, heads * headDim]);
+    const v = split(value, kvHeads);
+    const mixed = b.reshape(b.matmul(probabilities, v), [batch, heads, length, headDim]);
+    return { output: b.reshape(b.transpose(mixed, [0, 2, 1, 3]), [batch, length, heads * headDim]), key: k, value: v };
   };
 }
 

@@ -2,7 +2,7 @@ import { gradients } from '../engine/autodiff.ts';
 import { GraphBuilder, type Value } from '../engine/graph.ts';
 import type { Qwen2Config } from './config.ts';
 import { parameterShapes } from './parameters.ts';
-import { causalAttention, decoder, vocabularyLogits, type Weights } from './qwen2.ts';
+import { causalAttention, decoder, vocabularyLogits, weightInputs, type Weights } from './qwen2.ts';
 
 /** Static sizes of a micro-batch: rows, tokens per row, trained tokens in all rows together. */
 export interface MicroBatchShape { batch: number; length: number; trained: number }
@@ -25,8 +25,7 @@ export const gradientOf = (parameter: string) => `grad ${parameter}`;
  */
 export function trainingGraph(config: Qwen2Config, shape: MicroBatchShape, objective: Objective): GraphBuilder {
   const b = new GraphBuilder();
-  const parameters = new Map([...parameterShapes(config)].map(([name, dims]) => [name, b.input(name, 'float32', dims)]));
-  const weight: Weights = (name) => parameters.get(name) as Value;
+  const weight = weightInputs(b, config);
   const { logprob, entropy } = tokenLogprobs(b, config, weight, shape);
   b.output('logprob', logprob);
   b.output('entropy', entropy);
@@ -34,7 +33,7 @@ export function trainingGraph(config: Qwen2Config, shape: MicroBatchShape, objec
 
   const perToken = objective.kind === 'supervised' ? b.neg(logprob) : grpoLoss(b, logprob, shape.trained, objective.kl);
   const loss = b.output('loss', b.reduceSum(b.mul(perToken, b.input('weight', 'float32', [shape.trained]))));
-  const names = [...parameters.keys()];
+  const names = [...parameterShapes(config).keys()];
   gradients(b, loss, names.map(weight)).forEach((grad, i) => b.output(gradientOf(names[i] as string), grad));
   return b;
 }
@@ -45,7 +44,8 @@ function tokenLogprobs(b: GraphBuilder, config: Qwen2Config, weight: Weights, { 
   const target = b.input('target', 'int32', [trained]);
   const inverseTemperature = b.input('inv_temperature', 'float32', [trained]);
 
-  const hidden = decoder(b, config, weight, tokens, causalAttention(b, config, batch, length));
+  const attention = causalAttention(b, config, batch, length);
+  const hidden = decoder(b, config, weight, tokens, (projections) => attention(projections).output);
   const rows = b.gather(b.reshape(hidden, [batch * length, config.hidden]), position);
   const logits = b.mul(vocabularyLogits(b, config, weight, rows), b.reshape(inverseTemperature, [trained, 1]));
   const logSum = b.logSumExp(logits);

@@ -1,9 +1,10 @@
 import type { Executable, Tensors } from '../engine/executor.ts';
+import { createAdamW, type AdamW, type AdamWState } from '../engine/optimizer.ts';
 import { wrap } from '../engine/tensor.ts';
+import { TrainerError } from '../protocol/errors.ts';
 import type { Qwen2Config } from '../models/config.ts';
 import { gradientOf, trainingGraph, type MicroBatchShape, type Objective } from '../models/training-graph.ts';
 import { allocateParameters, type ParameterBlock } from '../models/weights.ts';
-import { adamwStep, type AdamWSettings } from './adamw.ts';
 import type { MicroBatch } from './micro-batches.ts';
 import { SessionCache, type EngineOptions } from './sessions.ts';
 
@@ -13,20 +14,22 @@ export interface ObjectiveInputs { perToken: Record<string, Float32Array>; scala
 /** Results of one forward pass for the real trained tokens of a micro-batch, in the order of `origins`. */
 export interface TokenResults { loss: number; logprob: Float32Array; entropy: Float32Array }
 
+export interface StepSettings { lr: number; betas: [number, number]; weight_decay: number; max_grad_norm: number }
+
 /** Weights with their optimiser: accumulates gradients over micro-batches, then steps. */
 export class Learner {
   readonly config: Qwen2Config;
   readonly weights: ParameterBlock;
-  readonly moments: { first: Float32Array; second: Float32Array };
-  /** Optimiser steps made. */
-  steps = 0;
+  readonly #engine: EngineOptions;
+  #optimizer: { key: string; adamw: AdamW } | null = null;
+  #saved: AdamWState | null = null;
   readonly #gradients: ParameterBlock;
   readonly #sessions: SessionCache;
 
   constructor(config: Qwen2Config, weights: ParameterBlock, engine: EngineOptions) {
     this.config = config;
     this.weights = weights;
-    this.moments = { first: new Float32Array(weights.flat.length), second: new Float32Array(weights.flat.length) };
+    this.#engine = engine;
     this.#gradients = allocateParameters(config);
     this.#sessions = new SessionCache(engine, 12);
   }
@@ -47,14 +50,43 @@ export class Learner {
     return tokenResults(batch, await session.run(this.#feeds(batch, weights))).logprob;
   }
 
-  /** One AdamW step with the accumulated gradients; returns their global norm. Throws TrainerError `numeric`, weights unchanged. */
-  step(settings: AdamWSettings): number {
-    const norm = adamwStep(this.weights, this.#gradients, this.moments.first, this.moments.second, this.steps + 1, settings);
-    this.steps += 1;
-    return norm;
+  /** One AdamW step with the accumulated gradients; returns their global norm before clipping. Throws TrainerError `numeric`, weights unchanged. */
+  async step(settings: StepSettings): Promise<number> {
+    const adamw = await this.#adamw(settings);
+    const report = await adamw.step(Object.fromEntries(this.weights.tensors), Object.fromEntries(this.#gradients.tensors), settings.lr);
+    if (report.applied) return report.gradNorm;
+    throw new TrainerError('numeric', `The gradient of ${report.nonFinite[0]} is not finite, so this update was not made. Lower the learning rate, or look for extreme rewards.`, {
+      details: { tensors: report.nonFinite },
+    });
   }
 
-  release(): Promise<void> { return this.#sessions.release(); }
+  /** Moments and step count so far; null before the first step. */
+  get optimizerState(): AdamWState | null { return this.#optimizer?.adamw.state ?? this.#saved; }
+
+  /** Continues from a saved state; null starts anew. */
+  async restoreOptimizer(state: AdamWState | null): Promise<void> {
+    await this.#optimizer?.adamw.release();
+    this.#optimizer = null;
+    this.#saved = state;
+  }
+
+  async release(): Promise<void> {
+    await this.#sessions.release();
+    await this.#optimizer?.adamw.release();
+  }
+
+  async #adamw({ betas, weight_decay, max_grad_norm }: StepSettings): Promise<AdamW> {
+    const key = JSON.stringify({ betas, weight_decay, max_grad_norm });
+    if (this.#optimizer?.key === key) return this.#optimizer.adamw;
+    const settings = { beta1: betas[0], beta2: betas[1], eps: 1e-8, weightDecay: weight_decay, maxGradNorm: max_grad_norm };
+    const adamw = await createAdamW(this.weights.tensors, settings, this.#engine);
+    const state = this.optimizerState;
+    if (state) adamw.load(state);
+    await this.#optimizer?.adamw.release();
+    this.#optimizer = { key, adamw };
+    this.#saved = null;
+    return adamw;
+  }
 
   #session(shape: MicroBatchShape, objective: Objective): Promise<Executable> {
     return this.#sessions.get(JSON.stringify({ shape, objective }), () => trainingGraph(this.config, shape, objective));

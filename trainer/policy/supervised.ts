@@ -48,7 +48,7 @@ export async function trainSupervised(options: {
         const weight = new Float32Array(part.origins.length).fill(1 / tokens);
         loss += (await learner.backward(part, { kind: 'supervised' }, { perToken: { weight }, scalars: {} })).loss;
       }
-      const gradNorm = learner.step({ ...settings, lr });
+      const gradNorm = await learner.step({ ...settings, lr });
       await onStep?.({ step: step + 1, loss, grad_norm: gradNorm, lr, tokens, seconds: (performance.now() - started) / 1000 });
     }
   } finally {

@@ -1,0 +1,76 @@
+import { GraphBuilder, type Value } from '../engine/graph.ts';
+import type { Tensor } from '../engine/tensor.ts';
+import type { Qwen2Config } from './config.ts';
+import { causalAttention, decoder, ropeTables, vocabularyLogits, weightInputs, type Attention, type Weights } from './qwen2.ts';
+
+/** Graph outputs with the new keys and values of a layer. */
+export const keyOutput = (layer: number) => `key ${layer}`;
+export const valueOutput = (layer: number) => `value ${layer}`;
+/** Graph inputs with the cached keys and values of a layer. */
+export const pastKeyInput = (layer: number) => `past key ${layer}`;
+export const pastValueInput = (layer: number) => `past value ${layer}`;
+
+export type FrozenWeights = ReadonlyMap<string, Tensor<'float32'>>;
+
+/**
+ * Whole prompts at once. Inputs: every parameter by name, tokens int32 [B, T] (padded on the right), last int32 [B] (flat index b·T + t of each row's last token).
+ * Outputs: logits [B, V] after the last token; key and value [B, kvHeads, T, headDim] of each layer, keys rotated.
+ */
+export function prefillGraph(config: Qwen2Config, batch: number, length: number): GraphBuilder {
+  const b = new GraphBuilder();
+  const weight = weightInputs(b, config);
+  const plain = causalAttention(b, config, batch, length);
+  const attention: Attention = (projections) => {
+    const { output, key, value } = plain(projections);
+    b.output(keyOutput(projections.layer), key);
+    b.output(valueOutput(projections.layer), value);
+    return output;
+  };
+  const hidden = decoder(b, config, weight, b.input('tokens', 'int32', [batch, length]), attention);
+  const rows = b.gather(b.reshape(hidden, [batch * length, config.hidden]), b.input('last', 'int32', [batch]));
+  b.output('logits', vocabularyLogits(b, config, weight, rows));
+  return b;
+}
+
+/**
+ * One token for each of B rows over a key/value cache of P positions. The weights are part of the compiled graph, which makes products of few rows
+ * two to three times faster than weights fed as inputs. Inputs: tokens int32 [B, 1], position int32 [B, 1] of the token,
+ * visible [B, P] (0 for cached positions to attend to, -1e9 for others), past keys and values [B, kvHeads, P, headDim] of each layer.
+ * Outputs: logits [B, V]; key and value [B, kvHeads, 1, headDim] of each layer, for the caller to put in the cache at `position`.
+ */
+export function stepGraph(config: Qwen2Config, weights: FrozenWeights, batch: number, cacheLength: number): GraphBuilder {
+  const b = new GraphBuilder();
+  const weight = constants(b, weights);
+  const tokens = b.input('tokens', 'int32', [batch, 1]);
+  const hidden = decoder(b, config, weight, tokens, cachedAttention(b, config, batch, cacheLength));
+  b.output('logits', vocabularyLogits(b, config, weight, b.reshape(hidden, [batch, config.hidden])));
+  return b;
+}
+
+function cachedAttention(b: GraphBuilder, config: Qwen2Config, batch: number, cacheLength: number): Attention {
+  const { heads, kvHeads, headDim } = config;
+  const group = heads / kvHeads;
+  const { cos, sin } = ropeTables(b, config, cacheLength);
+  const position = b.input('position', 'int32', [batch, 1]);
+  const visible = b.reshape(b.input('visible', 'float32', [batch, cacheLength]), [batch, 1, 1, cacheLength]);
+  const past = { dtype: 'float32', shape: [batch, kvHeads, cacheLength, headDim] } as const;
+  const alpha = 1 / Math.sqrt(headDim);
+  return ({ query, key, value, layer }) => {
+    // One token: [B, 1, n·D] is [B, n, 1, D] without moving anything.
+    const q = b.reshape(b.rope(b.reshape(query, [batch, heads, 1, headDim]), position, cos, sin), [batch, kvHeads, group, headDim]);
+    const k = b.output(keyOutput(layer), b.rope(b.reshape(key, [batch, kvHeads, 1, headDim]), position, cos, sin));
+    const v = b.output(valueOutput(layer), b.reshape(value, [batch, kvHeads, 1, headDim]));
+    const pastKey = b.input(pastKeyInput(layer), past.dtype, past.shape);
+    const pastValue = b.input(pastValueInput(layer), past.dtype, past.shape);
+    const pastScores = b.add(b.matmul(q, pastKey, { transB: true, alpha }), visible);
+    const ownScore = b.matmul(q, k, { transB: true, alpha });
+    const [p, own] = b.split(b.softmax(b.concat([pastScores, ownScore], 3)), 3, [cacheLength, 1]) as [Value, Value];
+    const mixed = b.add(b.matmul(p, pastValue), b.mul(own, v));
+    return b.reshape(mixed, [batch, 1, heads * headDim]);
+  };
+}
+
+function constants(b: GraphBuilder, weights: FrozenWeights): Weights {
+  const values = new Map([...weights].map(([name, tensor]) => [name, b.constant(tensor)]));
+  return (name) => values.get(name) as Value;
+}

@@ -1,0 +1,77 @@
+import { TrainerError } from '../protocol/errors.ts';
+
+export interface SamplingParameters {
+  /** 0 = greedy. */
+  temperature: number;
+  /** Keep the most likely tokens whose probabilities reach this sum; 1 = all. */
+  top_p: number;
+  /** Keep this many most likely tokens; 0 = all. */
+  top_k: number;
+}
+
+export interface PickedToken { token: number; logprob: number }
+
+/**
+ * Draws a token from logits [V] with `u` uniform in [0, 1). Order: temperature, top-k, top-p (on what top-k left).
+ * `logprob` (nats) is under the distribution drawn from, so after temperature and truncation; greedy tokens carry theirs at temperature 1.
+ * Ties go to the lower id. Throws TrainerError `numeric` when the logits are not finite.
+ */
+export function pickToken(logits: Float32Array, { temperature, top_p, top_k }: SamplingParameters, u: number): PickedToken {
+  const best = argmax(logits);
+  const top = logits[best] as number;
+  if (temperature === 0) return { token: best, logprob: -Math.log(sumExp(logits, top, 1)) };
+  const inverse = 1 / temperature;
+  if (top_p >= 1 && (top_k === 0 || top_k >= logits.length)) {
+    const total = sumExp(logits, top, inverse);
+    let rest = u * total;
+    let token = best; // rounding may leave nothing to the last token
+    for (let i = 0; i < logits.length; i++) {
+      rest -= Math.exp(((logits[i] as number) - top) * inverse);
+      if (rest < 0) { token = i; break; }
+    }
+    return { token, logprob: ((logits[token] as number) - top) * inverse - Math.log(total) };
+  }
+  const kept = truncate(logits, top, inverse, top_p, top_k);
+  let rest = u * kept.total;
+  const at = kept.weights.findIndex((weight) => (rest -= weight) < 0);
+  const chosen = at < 0 ? 0 : at;
+  return { token: kept.ids[chosen] as number, logprob: Math.log((kept.weights[chosen] as number) / kept.total) };
+}
+
+/** The `count` most likely tokens and their log-probabilities at the given temperature, most likely first. */
+export function mostLikely(logits: Float32Array, temperature: number, count: number): PickedToken[] {
+  const inverse = temperature > 0 ? 1 / temperature : 1;
+  const top = logits[argmax(logits)] as number;
+  const logTotal = Math.log(sumExp(logits, top, inverse));
+  return byLikelihood(logits).slice(0, count).map((token) => ({ token, logprob: ((logits[token] as number) - top) * inverse - logTotal }));
+}
+
+function truncate(logits: Float32Array, top: number, inverse: number, topP: number, topK: number) {
+  const order = byLikelihood(logits);
+  const ids = topK > 0 ? order.slice(0, topK) : order;
+  const weights = ids.map((id) => Math.exp(((logits[id] as number) - top) * inverse));
+  const all = weights.reduce((sum, w) => sum + w, 0);
+  let total = 0;
+  let count = 0;
+  while (count < weights.length && (count === 0 || total < topP * all)) total += weights[count++] as number;
+  return { ids: ids.slice(0, count), weights: weights.slice(0, count), total };
+}
+
+function byLikelihood(logits: Float32Array): number[] {
+  return Array.from(logits.keys()).sort((a, b) => (logits[b] as number) - (logits[a] as number) || a - b);
+}
+
+function argmax(logits: Float32Array): number {
+  let best = 0;
+  for (let i = 1; i < logits.length; i++) if ((logits[i] as number) > (logits[best] as number)) best = i;
+  return best;
+}
+
+function sumExp(logits: Float32Array, top: number, inverse: number): number {
+  let total = 0;
+  for (let i = 0; i < logits.length; i++) total += Math.exp(((logits[i] as number) - top) * inverse);
+  if (!Number.isFinite(total)) {
+    throw new TrainerError('numeric', 'The model gives logits that are not finite. Its weights are damaged: go back to an earlier checkpoint, or lower the learning rate.');
+  }
+  return total;
+}
