@@ -47,7 +47,7 @@ export function enqueueRollouts(context: Context, inputs: readonly RolloutInput[
       resources_id: resources_id ?? null, status: 'queuing', start_time: context.now(), end_time: null, config, metadata: metadata ?? null,
     };
   });
-  context.write('full', () => {
+  context.write('normal', () => {
     for (const rollout of rollouts) {
       insertRollout(context, rollout);
       context.emit({ type: 'rollout', run_id: rollout.run_id, rollout: { ...rollout, attempt: null } });
@@ -58,7 +58,7 @@ export function enqueueRollouts(context: Context, inputs: readonly RolloutInput[
 
 /** Takes the oldest waiting rollout and starts its next attempt. undefined: nothing waits. */
 export function dequeueRollout(context: Context, worker_id: string, { run_id }: { run_id?: string } = {}): AttemptedRollout | undefined {
-  return context.write('full', () => {
+  return context.write('normal', () => {
     sweep(context);
     const waiting = "status IN ('queuing', 'requeuing')";
     const row = run_id === undefined
@@ -83,7 +83,7 @@ export function dequeueRollout(context: Context, worker_id: string, { run_id }: 
 export function finishAttempt(context: Context, rollout_id: string, attempt_id: string, end: AttemptEnd): AttemptedRollout {
   const { outcome, reward, error } = parseAs(AttemptEnd, end, `The result of attempt ${attempt_id}`);
   const result = { outcome, reward: reward ?? null, error: outcome === 'scored' ? error ?? null : error ?? defaultReason[outcome] };
-  return context.write('full', () => {
+  return context.write('normal', () => {
     sweep(context);
     const attempt = readAttempt(context, rollout_id, attempt_id);
     if (!attempt) throw new TrainerError('not_found', `There is no attempt ${attempt_id} of rollout ${rollout_id}.`);
@@ -96,7 +96,7 @@ export function finishAttempt(context: Context, rollout_id: string, attempt_id: 
 
 /** Cancels what is not over yet and ends its running attempts. Returns how many rollouts that were. */
 export function cancelRollouts(context: Context, filter: { run_id: string } | { rollout_ids: readonly string[] }): number {
-  return context.write('full', () => {
+  return context.write('normal', () => {
     sweep(context);
     const rollouts = 'run_id' in filter
       ? context.db.all(`${selectAttempted} WHERE r.run_id = ? AND r.status NOT IN ('succeeded', 'failed', 'cancelled') ORDER BY r.position`, filter.run_id).map(attemptedOf)

@@ -11,7 +11,7 @@ export function sweep(context: Context): void {
   const now = context.now();
   const due = context.db.all(`SELECT rollout_id, attempt_id, ${timeoutAt} <= ?1 AS late FROM attempts WHERE ${watched} AND (${timeoutAt} <= ?1 OR ${silentAt} <= ?1)`, now);
   if (due.length === 0) return;
-  context.write('full', () => {
+  context.write('normal', () => {
     for (const { rollout_id, attempt_id, late } of due) {
       const attempt = readAttempt(context, rollout_id as string, attempt_id as string)!;
       settle(context, late === 1 ? timedOut(attempt, now) : silent(attempt, now));
