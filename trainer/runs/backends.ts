@@ -3,7 +3,8 @@ import { OpenAIBackend } from '../gateway/openai-backend.ts';
 import type { ChatBackend } from '../protocol/chat.ts';
 import type { ModelConfig } from '../protocol/config.ts';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
-import { openPolicy, type ServedPolicy } from '../policy/open-policy.ts';
+import type { Policy } from '../protocol/policy.ts';
+import { openPolicy } from '../policy/open-policy.ts';
 import type { RunContext } from './session.ts';
 
 /** A model as a request names it, with nothing left to look up. */
@@ -32,7 +33,7 @@ export async function withBackend<T>(context: RunContext, name: string, source: 
 }
 
 /** Opens a local policy, serves it under `name` while `use` runs, and closes it. */
-export async function withPolicy<T>(context: RunContext, name: string, source: { folder: string; threads: number | undefined }, use: (model: { modelName: string; policy: ServedPolicy }) => Promise<T>): Promise<T> {
+export async function withPolicy<T>(context: RunContext, name: string, source: { folder: string; threads: number | undefined }, use: (model: { modelName: string; policy: Policy }) => Promise<T>): Promise<T> {
   const policy = await openPolicy(source.folder, { threads: source.threads });
   try {
     return await served(context, name, policy.chat, ({ modelName }) => use({ modelName, policy }));

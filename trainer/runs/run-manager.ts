@@ -69,13 +69,14 @@ export class RunManager {
     });
   }
 
+  /** Whether a training run of this trainer is going. */
+  get training(): boolean {
+    return [...this.#active.values()].some((active) => active.kind === 'train');
+  }
+
   /** Resolves once no training run of this trainer is going. */
   async whenNoTraining(): Promise<void> {
-    for (;;) {
-      const training = [...this.#active.values()].filter((active) => active.kind === 'train');
-      if (training.length === 0) return;
-      await Promise.all(training.map((active) => active.ended));
-    }
+    while (this.training) await Promise.all([...this.#active.values()].filter((active) => active.kind === 'train').map((active) => active.ended));
   }
 
   /** Ends all runs of this trainer: training runs as interrupted (they can be resumed), others as cancelled. */
