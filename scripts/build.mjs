@@ -1,0 +1,65 @@
+// Builds everything into dist/ (a few seconds): the extension, its web pages, the trainer's program, the runtimes that
+// go into users' processes and the schema of agent-trainer.json. `--watch` builds again after each change.
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import * as esbuild from 'esbuild';
+
+const root = join(import.meta.dirname, '..');
+process.chdir(root);
+const watch = process.argv.includes('--watch');
+
+/** Native or WASM packages: they cannot be in a bundle and are found in node_modules. */
+export const external = ['onnxruntime-node', 'libsql', 'esbuild', 'sql.js', '@tensorflow/tfjs-node-gpu'];
+
+const common = { bundle: true, sourcemap: true, logLevel: 'warning', legalComments: 'none' };
+const node = { ...common, platform: 'node', target: 'node20' };
+/** Bundled CommonJS packages ask for Node's modules by `require`, which an ES module has not. */
+const requireForEsm = { js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);" };
+
+const trainerEntries = { cli: 'trainer/cli/main.ts', 'policy-worker': 'trainer/policy/worker.ts' };
+
+const builds = [
+  { ...node, entryPoints: ['src/extension.ts'], outfile: 'dist/extension.cjs', format: 'cjs', external: ['vscode', 'bufferutil', 'utf-8-validate'] },
+  {
+    ...node, entryPoints: Object.fromEntries(Object.entries(trainerEntries).filter(([, file]) => existsSync(file))), outdir: 'dist/trainer',
+    format: 'esm', splitting: true, chunkNames: 'chunk-[hash]', external: [...external, 'bufferutil', 'utf-8-validate'], banner: requireForEsm,
+  },
+  // index.js and worker.js share one copy of the state they communicate through.
+  { ...node, entryPoints: ['runtime/node/index.ts', 'runtime/node/worker.ts'], outdir: 'dist/runtime/node', format: 'esm', splitting: true, chunkNames: 'chunk-[hash]', external },
+  {
+    ...common, entryPoints: { training: 'webview/training/main.ts', trace: 'webview/trace/main.ts' }, outdir: 'dist/webview', format: 'esm', target: 'es2022', platform: 'browser', minify: !watch,
+    sourcemap: watch ? 'inline' : false,
+  },
+];
+
+/** What is not compiled: module hooks and the Python package. */
+function copyRuntimes() {
+  cpSync('runtime', 'dist/runtime', { recursive: true, filter: (path) => !/(\.ts|\.md|\.pyc|__pycache__)$/.test(path) });
+}
+
+/** The JSON schema that completes and checks agent-trainer.json in the editor, from the trainer's own schema. */
+async function writeConfigSchema() {
+  const work = mkdtempSync(join(tmpdir(), 'agent-trainer-schema-'));
+  try {
+    const outfile = join(work, 'schema.mjs');
+    await esbuild.build({
+      ...node, sourcemap: false, outfile, format: 'esm',
+      stdin: { contents: "import { z } from 'zod'; import { TrainConfig } from './trainer/protocol/config.ts'; export default z.toJSONSchema(TrainConfig, { io: 'input' });", resolveDir: root, loader: 'ts' },
+    });
+    const { default: schema } = await import(pathToFileURL(outfile).href);
+    writeFileSync('dist/agent-trainer.schema.json', `${JSON.stringify(schema, null, 2)}\n`);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+async function main() {
+  if (!watch) rmSync('dist', { recursive: true, force: true });
+  mkdirSync('dist', { recursive: true });
+  copyRuntimes();
+  await Promise.all([...builds.map((options) => (watch ? esbuild.context(options).then((context) => context.watch()) : esbuild.build(options))), writeConfigSchema()]);
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) await main();
