@@ -1,7 +1,8 @@
 import { z } from 'zod';
 
 export const AttributeValue = z.union([
-  z.string(), z.boolean(), z.number(), z.array(z.string()), z.array(z.boolean()), z.array(z.number()),
+  // Number arrays (token ids) before the others: each refused alternative costs one issue per item.
+  z.string(), z.boolean(), z.number(), z.array(z.number()), z.array(z.string()), z.array(z.boolean()),
 ]);
 export type AttributeValue = z.infer<typeof AttributeValue>;
 export const Attributes = z.record(z.string(), AttributeValue);
