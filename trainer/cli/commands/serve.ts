@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { untilUnneeded } from '../../server/lifetime.ts';
 import { openTrainer, type Trainer } from '../../server/trainer.ts';
 import { integerArgument, printJson, workspaceOf } from '../run-command.ts';
 
@@ -18,30 +19,10 @@ export function addServeCommand(program: Command): void {
     });
 }
 
-const parentCheckMs = 1000;
-
-/** Resolves on SIGINT or SIGTERM, or once the parent has gone and no training run is active. */
+/** Resolves on SIGINT or SIGTERM, or once the parent has gone and nobody needs the trainer. */
 function untilStopped(trainer: Trainer, parentPid: number | undefined): Promise<void> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     process.once('SIGINT', () => resolve()).once('SIGTERM', () => resolve());
-    if (parentPid === undefined) return;
-    const timer = setInterval(() => {
-      if (isAlive(parentPid) || isTraining(trainer)) return;
-      clearInterval(timer);
-      resolve();
-    }, parentCheckMs);
+    if (parentPid !== undefined) untilUnneeded(trainer, parentPid).then(resolve, reject);
   });
-}
-
-function isTraining(trainer: Trainer): boolean {
-  return trainer.store.listRuns().some((run) => run.kind === 'train' && (run.status === 'running' || run.status === 'pending'));
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'; // it lives, but is not ours
-  }
 }
