@@ -34,8 +34,10 @@ export class RunManager {
     const { store, workspace } = this.#context;
     if (parsed.resume !== undefined) return this.#resume(parsed, parsed.resume);
     const prepared = prepare[parsed.kind](parsed, workspace);
+    const run_id = newId('ru');
+    claim(runFolder(workspace, run_id), this.#manager); // first: a run without an owner looks dead to other trainers
     const run = store.createRun({
-      run_id: newId('ru'), kind: parsed.kind, status: 'running', phase: 'starting', agent: prepared.agent, config: prepared.config,
+      run_id, kind: parsed.kind, status: 'running', phase: 'starting', agent: prepared.agent, config: prepared.config,
       create_time: Date.now() / 1000, end_time: null, error: null, result: null,
     });
     this.#launch(run, prepared);
@@ -93,6 +95,7 @@ export class RunManager {
     const owner = isOver(run) ? null : livingOwner(runFolder(workspace, run_id));
     if (owner !== null) throw new TrainerError('conflict', `Run ${run_id} is still going in process ${owner}. Cancel it first.`);
     const prepared = prepareResume(run, request, workspace);
+    claim(runFolder(workspace, run_id), this.#manager);
     store.cancelRollouts({ run_id }); // of the interrupted step: made anew with the same seeds
     const resumed = store.updateRun(run_id, { status: 'running', phase: 'starting', end_time: null, error: null, result: null });
     this.#launch(resumed, prepared);
@@ -101,7 +104,6 @@ export class RunManager {
 
   #launch({ run_id, kind }: Run, prepared: Prepared): void {
     const folder = runFolder(this.#context.workspace, run_id);
-    claim(folder, this.#manager);
     const controller = new AbortController();
     const session: Session = { ...this.#context, run_id, folder, signal: controller.signal };
     const ended = Promise.resolve() // the caller hears of the start before the run does anything
@@ -111,6 +113,7 @@ export class RunManager {
         this.#active.delete(run_id);
         return this.#context.store.updateRun(run_id, { ...patch, end_time: Date.now() / 1000 });
       });
+    ended.catch(() => undefined); // the store failed: told to whoever waits, and the process goes on
     this.#active.set(run_id, { kind, controller, ended });
   }
 

@@ -64,6 +64,8 @@ async function executeTrain(session: Session, plan: TrainPlan): Promise<TrainRes
   const data = await loadTrainData(config, plan.origin.folder);
   rememberData(session, plan, data);
   for (const warning of data.warnings) notice(session, 'warning', warning);
+  const { train_batch_size } = config.grpo;
+  if (data.train.length < train_batch_size) notice(session, 'warning', `There are ${data.train.length} training tasks, fewer than grpo.train_batch_size (${train_batch_size}): every step uses all of them.`);
 
   return withPolicy(session, run_id, { folder: plan.policyFolder, threads: config.threads }, ({ modelName, policy }) =>
     withAgents(session, plan.agent, config.runner, () => modelName, async (signal) => {

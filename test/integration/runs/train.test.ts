@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { TrainerError } from '../../../trainer/protocol/errors.ts';
+import type { StartRun } from '../../../trainer/protocol/rpc.ts';
+import { TrainResult, type Run, type StepMetrics } from '../../../trainer/protocol/run.ts';
+import { openTrainer, type Trainer } from '../../../trainer/server/trainer.ts';
+import { makeTinyPolicy } from '../../fixtures/tiny-policy.ts';
+import { letterTasks, makeWorkspace, nodeAgent, type Workspace } from './workspace.ts';
+
+const config = {
+  agent: 'agent.ts', model: { path: 'policy' }, seed: 5, threads: 1,
+  data: { train: 'train.jsonl', validation: 'heldout.jsonl' },
+  grpo: { steps: 4, train_batch_size: 4, group_size: 4, lr: 3e-3, agent_match: 'answer' },
+  runner: { n_runners: 4 },
+};
+
+/** What must repeat: everything but wall times and ids. */
+function curve(steps: StepMetrics[]): unknown[] {
+  return steps.map(({ rollouts_per_s, tokens_per_s, rollout_s, train_s, eta_s, funnel, ...rest }) => {
+    assert.ok(rollouts_per_s > 0 && tokens_per_s > 0 && rollout_s > 0 && train_s > 0 && eta_s !== null);
+    return { ...rest, funnel: { ...funnel, losses: funnel.losses.map(({ stage, reason, count }) => ({ stage, reason, count })) } };
+  });
+}
+
+function outcome(run: Run): unknown {
+  const { before, after, difference, steps } = TrainResult.parse(run.result);
+  return { before, after, difference, steps };
+}
+
+describe('training runs', () => {
+  const workspaces: Workspace[] = [];
+  const trainers: Trainer[] = [];
+
+  afterEach(async () => {
+    await Promise.all(trainers.splice(0).map((trainer) => trainer.close()));
+    for (const workspace of workspaces.splice(0)) workspace.remove();
+  });
+
+  const workspace = async (overrides: object = {}) => {
+    const made = makeWorkspace({ 'agent.ts': nodeAgent, 'train.jsonl': letterTasks(8), 'heldout.jsonl': letterTasks(6, 100), 'agent-trainer.json': { ...config, ...overrides } });
+    workspaces.push(made);
+    await makeTinyPolicy(path.join(made.folder, 'policy'));
+    return made;
+  };
+  const open = async ({ folder }: Workspace) => {
+    const trainer = await openTrainer({ workspace: folder });
+    trainers.push(trainer);
+    return trainer;
+  };
+  const train = async (trainer: Trainer, request: Partial<StartRun> = {}) => {
+    const run = await trainer.runs.wait(trainer.runs.start({ kind: 'train', ...(request.resume === undefined ? { config_path: 'agent-trainer.json' } : {}), ...request }).run_id);
+    assert.equal(run.status, 'succeeded', run.error ?? '');
+    return run;
+  };
+  const weights = (folder: string) => readFileSync(path.join(folder, 'model.safetensors'));
+
+  it('checks, evaluates, trains, evaluates; trainer and sampler agree; the result can be evaluated', async () => {
+    const made = await workspace();
+    const trainer = await open(made);
+    const phases: string[] = [];
+    const notices: string[] = [];
+    trainer.store.onEvent((event) => {
+      if (event.type === 'run' && event.run.phase !== phases.at(-1)) phases.push(event.run.phase);
+      if (event.type === 'notice') notices.push(event.message);
+    });
+    const run = await train(trainer);
+    assert.deepEqual(phases, ['starting', 'self-check', 'evaluating-before', 'training', 'evaluating-after', 'done']);
+    assert.match(notices[0] ?? '', /^Self-check: 1 LLM call\(s\) by answer, 1 trainable/);
+    const steps = trainer.store.listSteps(run.run_id);
+    assert.deepEqual(steps.map((step) => step.policy_version), [1, 2, 3, 4]);
+    for (const step of steps) {
+      assert.ok(step.updated && step.logprob_max_diff! < 1e-4 && step.ratio_deviation! < 1e-4, JSON.stringify(step));
+      assert.deepEqual([step.funnel.rollouts, step.funnel.calls, step.funnel.trainable], [16, 16, 16]);
+      assert.ok(step.grad_norm! > 0);
+    }
+    const result = TrainResult.parse(run.result);
+    assert.equal(result.before.n, 6);
+    assert.equal(result.after.n, 6);
+    assert.ok(result.difference);
+    assert.deepEqual(readdirSync(path.join(made.folder, '.agent-trainer', 'runs', run.run_id, 'checkpoints')).sort(), ['step-000002', 'step-000003']);
+    assert.notDeepEqual(weights(result.checkpoint), weights(path.join(made.folder, 'policy')));
+
+    const evaluation = await trainer.runs.wait(trainer.runs.start({ kind: 'eval', agent: 'agent.ts', data: 'heldout.jsonl', policy: result.checkpoint, against: 'policy' }).run_id);
+    const { policy, against, difference } = evaluation.result as { policy: unknown; against: unknown; difference: unknown };
+    assert.deepEqual({ before: against, after: policy, difference }, { before: result.before, after: result.after, difference: result.difference });
+  });
+
+  it('repeats with its seed; another seed is another run', async () => {
+    const made = await workspace({ grpo: { ...config.grpo, steps: 2 } });
+    const trainer = await open(made);
+    const [first, second, other] = [await train(trainer), await train(trainer), await train(trainer, { seed: 6 })];
+    assert.deepEqual(curve(trainer.store.listSteps(second.run_id)), curve(trainer.store.listSteps(first.run_id)));
+    assert.deepEqual(outcome(second), outcome(first));
+    assert.notDeepEqual(curve(trainer.store.listSteps(other.run_id)), curve(trainer.store.listSteps(first.run_id)));
+  });
+
+  it('killed with -9 in mid-training and resumed, it ends as if nothing had happened', async () => {
+    const whole = await workspace();
+    const trainer = await open(whole);
+    const expected = await train(trainer);
+
+    const made = await workspace();
+    const child = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(new URL('training-process.ts', import.meta.url)), made.folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+    let run_id = '';
+    for await (const line of createInterface({ input: child.stdout })) {
+      run_id ||= /^run (\S+)/.exec(line)?.[1] ?? '';
+      assert.ok(!line.startsWith('ended'), line);
+      if (line === 'step 1') child.kill('SIGKILL'); // recorded, but its checkpoint may be missing
+    }
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    assert.equal(child.signalCode, 'SIGKILL');
+
+    const next = await open(made);
+    assert.equal(next.store.getRun(run_id)?.status, 'interrupted');
+    const before = next.store.listRollouts({ run_id, mode: 'val' }).map((rollout) => rollout.rollout_id);
+    const resumed = await train(next, { resume: run_id });
+    assert.deepEqual(curve(next.store.listSteps(run_id)), curve(trainer.store.listSteps(expected.run_id)));
+    assert.deepEqual(outcome(resumed), outcome(expected));
+    assert.deepEqual(weights(TrainResult.parse(resumed.result).checkpoint), weights(TrainResult.parse(expected.result).checkpoint));
+    assert.equal(next.store.listRollouts({ run_id, mode: 'val' }).length - before.length, 6, 'the evaluation before is not repeated');
+    assert.throws(() => next.runs.start({ kind: 'train', resume: run_id }), (error) => error instanceof TrainerError && error.code === 'conflict');
+  });
+
+  it('cancelled, it keeps its checkpoint and can be resumed; a closed trainer leaves it interrupted', async () => {
+    const made = await workspace({ grpo: { ...config.grpo, steps: 6, kl_loss_coef: 0.1 } });
+    const trainer = await open(made);
+    const untilStep = (step: number) => new Promise<void>((resolve) => {
+      const stop = trainer.store.onEvent((event) => { if (event.type === 'step' && event.metrics.step >= step) { stop(); resolve(); } });
+    });
+    const { run_id } = trainer.runs.start({ kind: 'train', config_path: 'agent-trainer.json' });
+    assert.throws(() => trainer.runs.start({ kind: 'train', resume: run_id }), /still going/);
+    await untilStep(1);
+    assert.equal((await trainer.runs.cancel(run_id)).status, 'cancelled');
+    trainer.runs.start({ kind: 'train', resume: run_id });
+    await untilStep(3);
+    assert.ok(trainer.runs.training);
+    await trainer.runs.close();
+    const closed = trainer.store.getRun(run_id);
+    assert.equal(closed?.status, 'interrupted');
+    assert.match(closed?.error ?? '', /train --resume/);
+
+    made.write('train.jsonl', letterTasks(9));
+    const next = await open(made);
+    const changed = await next.runs.wait(next.runs.start({ kind: 'train', resume: run_id }).run_id);
+    assert.match(changed.error ?? '', /train\.jsonl have changed/);
+    made.write('train.jsonl', letterTasks(8));
+    const run = await train(next, { resume: run_id });
+    assert.equal(next.store.listSteps(run_id).length, 6);
+    assert.ok(next.store.listSteps(run_id).every((step) => step.kl !== null));
+    assert.ok(existsSync(TrainResult.parse(run.result).checkpoint));
+  });
+
+  it('stops before the training when the agent cannot be trained, and says why', async () => {
+    const made = await workspace({ grpo: { ...config.grpo, agent_match: 'nobody' } });
+    const trainer = await open(made);
+    const run = await trainer.runs.wait(trainer.runs.start({ kind: 'train', config_path: 'agent-trainer.json' }).run_id);
+    assert.equal(run.status, 'failed');
+    assert.match(run.error ?? '', /no LLM call that grpo.agent_match "nobody" selects. The agents seen: answer/);
+    assert.throws(() => trainer.runs.start({ kind: 'train', config_path: 'agent-trainer.json', overrides: { model: { path: undefined, endpoint: 'http://127.0.0.1:1/v1' } } }), /model/);
+  });
+});
