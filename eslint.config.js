@@ -42,19 +42,18 @@ export default tseslint.config(
     settings: {
       'import/resolver': { node: { extensions: ['.ts', '.js', '.mjs'] } },
       'boundaries/elements': [
-        ...folders.map((type) => ({ type, pattern: `trainer/${type}`, mode: 'folder' })),
-        { type: 'extension', pattern: 'src', mode: 'folder' },
-        { type: 'webview', pattern: 'webview', mode: 'folder' },
+        ...folders.map((type) => ({ type, pattern: `trainer/${type}` })),
+        { type: 'extension', pattern: 'src' },
+        { type: 'webview', pattern: 'webview' },
       ],
     },
     rules: {
-      'boundaries/element-types': ['error', {
+      'boundaries/dependencies': ['error', {
         default: 'disallow',
-        rules: [
-          ...folders.map((from) => ({ from, allow: [from, ...allowed[from]] })),
-          { from: 'extension', allow: ['extension', 'protocol'] },
-          { from: 'webview', allow: ['webview', 'protocol'] },
-        ],
+        policies: Object.entries({ ...allowed, extension: ['protocol'], webview: ['protocol'] }).map(([from, to]) => ({
+          from: { element: { type: from } },
+          allow: [{ to: { element: { type: [from, ...to] } } }],
+        })),
       }],
     },
   },
