@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 
 const folder = process.env.AGENT_TRAINER_CACHE;
-const version = 1; // of the options below: part of the cache key
+const version = 2; // of the options below: part of the cache key
 
 /** JavaScript with an inline source map. Throws SyntaxError naming file, line and column. */
 export function transpile(path, source, format, compilerOptions) {
@@ -33,6 +33,7 @@ function compile(path, source, format, compilerOptions) {
       sourcefile: basename(path), // relative to the module's URL
       sourcemap: 'inline',
       sourcesContent: false,
+      keepNames: true, // else a shadowed name becomes `name2` in stacks and spans
       tsconfigRaw: { compilerOptions },
       logLevel: 'silent',
     }).code;

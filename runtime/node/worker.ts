@@ -1,6 +1,7 @@
 /** The worker process: loads one agent, then runs one attempt after another. Started by the runner. */
 import { Channel } from './channel.ts';
 import { describeError } from './describe-error.ts';
+import { flushOutput } from './flush.ts';
 import { hookFetch } from './gateway-fetch.ts';
 import { AgentNotFound, loadAgent, type LoadedAgent } from './load-agent.ts';
 import { raised, runAttempt } from './run-attempt.ts';
@@ -27,6 +28,7 @@ async function load(message: LoadMessage): Promise<void> {
 async function run(message: RunMessage): Promise<void> {
   attempt_id = message.rollout.attempt_id;
   const result = await runAttempt(agent!, file, message, (sent) => channel.send(sent));
+  await flushOutput();
   channel.send({ type: 'result', attempt_id, result });
   attempt_id = null;
 }
@@ -36,7 +38,8 @@ for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
   process.on(event, (error: unknown) => {
     console.error(error);
     if (attempt_id === null) process.exit(1);
-    channel.sendAndExit({ type: 'result', attempt_id, result: raised(error, file), leaving: true });
+    const message = { type: 'result', attempt_id, result: raised(error, file), leaving: true } as const;
+    void flushOutput().then(() => channel.sendAndExit(message));
   });
 }
 

@@ -17,9 +17,10 @@ export class AttemptLogs {
   }
 
   write(stream: LogStream, text: string): void {
-    const room = limit - this.#kept[stream];
-    if (room <= 0) return;
+    const before = this.#kept[stream];
+    if (before > limit) return;
     this.#kept[stream] += text.length;
+    const room = limit - before;
     this.#pending[stream] += text.length <= room ? text : `${text.slice(0, room)}\n[agent-trainer] The rest of ${stream} is not kept: more than ${limit / 1024} KiB.\n`;
     if (this.#over || this.#pending[stream].length >= batch) this.flush();
   }

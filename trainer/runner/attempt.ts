@@ -5,6 +5,7 @@ import type { Store } from '../store/store.ts';
 import { AttemptLogs } from './attempt-logs.ts';
 import { outcomeOf, type Ending } from './classify.ts';
 import type { RunMessage } from './messages.ts';
+import { pipesAreRead } from './pipes.ts';
 import { SpanRecorder } from './span-recorder.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
@@ -33,18 +34,22 @@ export class AttemptExecution {
   /** Resolves when the outcome is in the store. Rejects when the store fails. */
   async run(gateway: Gateway, model: string, timeoutSeconds: number): Promise<void> {
     const seconds = this.#rollout.config.timeout_seconds ?? timeoutSeconds;
-    const timer = setTimeout(() => this.stop({ kind: 'timeout', seconds }), seconds * 1000);
+    const timer = setTimeout(() => this.#timeUp(seconds), seconds * 1000);
     const ending = await this.#worker.run(this.#message(gateway, model));
     this.#ended = true;
     clearTimeout(timer);
-    // What the agent printed before it sent its result is in the pipes by now, and the loop reads them in the same round.
-    await new Promise((resolve) => setImmediate(resolve));
+    await pipesAreRead(); // what the agent printed before it sent its result
     this.#record(ending);
   }
 
   /** Ends the attempt by ending its worker, unless it has ended already. */
   stop(ending: Exclude<Ending, { kind: 'result' }>): void {
     if (!this.#ended) this.#worker.kill(ending.kind, ending);
+  }
+
+  #timeUp(seconds: number): void {
+    this.#store.getRollout(this.#rollout.rollout_id); // lets the store apply its own limit first: then it is not a second, late result
+    this.stop({ kind: 'timeout', seconds });
   }
 
   #record(ending: Ending): void {

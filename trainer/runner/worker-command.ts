@@ -12,7 +12,7 @@ export interface WorkerCommand { command: string; args: string[]; cwd: string; e
 export async function workerCommand(agent: AgentSpec, config: RunnerConfig, workspace: string): Promise<WorkerCommand> {
   const runtime = runtimeFolder();
   // VS Code sets ELECTRON_RUN_AS_NODE for the trainer alone; in the agent's hands it would change what Electron programs do.
-  const env = { ...process.env, ELECTRON_RUN_AS_NODE: undefined, ...config.env };
+  const env: WorkerCommand['env'] = { ...process.env, ELECTRON_RUN_AS_NODE: undefined, ...config.env };
   if (agent.language === 'python') {
     const { command } = await findPython(config.python, workspace);
     const path = [join(runtime, 'python'), env.PYTHONPATH].filter(Boolean).join(delimiter);

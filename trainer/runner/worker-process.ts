@@ -4,6 +4,7 @@ import type { LogStream } from './attempt-logs.ts';
 import type { Ending } from './classify.ts';
 import type { Connection, Connections } from './connections.ts';
 import { WorkerMessage, type LoadMessage, type RunMessage, type WorkerSpan } from './messages.ts';
+import { pipesAreRead } from './pipes.ts';
 import { groupGone, killGroup } from './process-group.ts';
 import type { Reaper } from './reaper.ts';
 import type { WorkerCommand } from './worker-command.ts';
@@ -61,7 +62,7 @@ export class WorkerProcess {
     this.gone = new Promise((resolve) => {
       const ended = async (reason: string) => {
         door.forget();
-        await new Promise((read) => setImmediate(read)); // its last words are in the pipes
+        await pipesAreRead(); // its last words
         this.#over(reason);
         if (pid !== undefined) {
           killGroup(pid); // what it started
