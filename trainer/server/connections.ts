@@ -4,6 +4,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocketServer } from 'ws';
+import type { WebSocket } from 'ws';
 import { refusalOf, sameSecret, tokenOf } from './access.ts';
 import { serveConnection } from './rpc-connection.ts';
 import type { RpcContext } from './rpc-handlers.ts';
@@ -33,21 +34,21 @@ export class Connections {
     });
   }
 
-  get count(): number {
-    return this.#sockets.clients.size;
+  get clients(): ReadonlySet<WebSocket> {
+    return this.#sockets.clients;
   }
 
   /** Resolves once no client is connected. */
   async whenNone(): Promise<void> {
-    while (this.count > 0) await once(this.#left, 'left');
+    while (this.clients.size > 0) await once(this.#left, 'left');
   }
 
   /** Says goodbye to every client, and cuts off those that do not answer. */
   async close(): Promise<void> {
-    for (const client of this.#sockets.clients) client.close(goingAway, 'The trainer ends.');
+    for (const client of this.clients) client.close(goingAway, 'The trainer ends.');
     this.#sockets.close();
     await Promise.race([this.whenNone(), sleep(goodbyeMs, undefined, { ref: false })]);
-    for (const client of this.#sockets.clients) client.terminate();
+    for (const client of this.clients) client.terminate();
   }
 
   #refusal({ url, headers }: IncomingMessage): [status: number, message: string] | null {

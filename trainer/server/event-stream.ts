@@ -3,7 +3,7 @@ import type { TrainerEvent } from '../protocol/rpc.ts';
 /** Characters handed to the socket and not yet taken by the client, above which events are held back, and below which they flow again. */
 const highWater = 4_000_000;
 const lowWater = 1_000_000;
-/** Held-back events, beyond which the oldest rollout updates and notices are dropped. */
+/** Held-back events, beyond which the oldest are dropped, those of runs excepted. */
 const mostHeld = 1000;
 
 export interface EventFilter { run_id?: string; types?: readonly TrainerEvent['type'][] }
@@ -53,9 +53,11 @@ export class EventStream {
     this.#held.delete(key); // the latest state goes to the end of the queue
     this.#held.set(key, event);
     if (this.#held.size <= mostHeld) return;
-    const [oldest, victim] = [...this.#held].find(([, each]) => each.type === 'rollout' || each.type === 'notice') ?? [key, event];
-    this.#held.delete(oldest);
-    this.#drop(victim);
+    for (const [oldest, victim] of this.#held) {
+      if (victim.type === 'run') continue; // few, and what a client must not miss
+      this.#held.delete(oldest);
+      return this.#drop(victim);
+    }
   }
 
   #drop(event: TrainerEvent): void {

@@ -12,7 +12,7 @@ export async function untilUnneeded({ runs, connections }: Pick<Trainer, 'runs' 
   do {
     await connections.whenNone();
     await runs.whenNoTraining();
-  } while (connections.count > 0);
+  } while (connections.clients.size > 0);
 }
 
 function isAlive(pid: number): boolean {
