@@ -23,7 +23,7 @@ export class Workspace {
   constructor(options: WorkspaceOptions) {
     this.folder = options.folder;
     this.log = options.log;
-    this.supervisor = new Supervisor({ ...options, prepare: (client) => this.prepare(client) });
+    this.supervisor = new Supervisor({ ...options, prepare: (client) => this.prepare(client), onLost: () => { this.book.interrupt(); } });
     this.book.onChanged = (run_id) => { this.runChanged(run_id); };
   }
 

@@ -43,6 +43,11 @@ export class RunBook {
     this.onChanged(run.run_id);
   }
 
+  /** The trainer is gone: what was active is not any more. */
+  interrupt(): void {
+    for (const { run } of this.active()) this.put({ ...run, status: 'interrupted', error: 'The trainer ended under this run.' });
+  }
+
   apply(event: TrainerEvent): void {
     if (event.type === 'run') {
       const known = this.entries.get(event.run.run_id);

@@ -20,6 +20,8 @@ export interface SupervisorOptions {
   findNode: () => Promise<NodeProgram>;
   /** What a new connection needs before it is used: subscriptions, the known runs. */
   prepare: (client: RpcClient) => Promise<void>;
+  /** The trainer is gone, and its runs with it. */
+  onLost: () => void;
   log: Log;
 }
 
@@ -95,16 +97,24 @@ export class Supervisor {
 
   private async lost(client: RpcClient, process: TrainerProcess | null): Promise<void> {
     if (this.disposed || this.state.kind !== 'ready' || this.state.client !== client) return;
-    const how = process === null ? 'closed the connection' : await Promise.race([process.gone, afterMilliseconds(2000).then(() => 'closed the connection')]);
-    const message = `The trainer of ${this.folder} ${how}.`;
-    this.become({ kind: 'failed', message });
-    this.restarts++;
-    if (this.restarts > restartLimit) {
-      await this.options.log.toast(new TrainerError('environment', `${message} It did so ${this.restarts} times and is not started again by itself; the log says why.`));
+    const { log, onLost } = this.options;
+    if (process === null) {
+      // Someone else's: `agent-trainer train` in a terminal has ended, as a rule.
+      this.become({ kind: 'stopped' });
+      log.info(`The trainer found running in ${this.folder} has ended.`);
+      onLost();
       return;
     }
-    void this.options.log.toast(new TrainerError('environment', `${message} It is being started again; a training run that was active can be resumed.`));
-    await this.client().catch((error: unknown) => { this.options.log.background('The trainer could not be started again', error); });
+    const message = `The trainer of ${this.folder} ${await Promise.race([process.gone, afterMilliseconds(2000).then(() => 'closed the connection')])}.`;
+    this.become({ kind: 'failed', message });
+    onLost();
+    this.restarts++;
+    if (this.restarts > restartLimit) {
+      await log.toast(new TrainerError('environment', `${message} It did so ${this.restarts} times and is not started again by itself; the log says why.`));
+      return;
+    }
+    void log.toast(new TrainerError('environment', `${message} It is being started again; a training run that was active can be resumed.`));
+    await this.client().catch((error: unknown) => { log.background('The trainer could not be started again', error); });
   }
 
   private become(state: TrainerState): void {

@@ -1,0 +1,141 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { chromium } from 'playwright-core';
+import type { Browser, Frame, Page } from 'playwright-core';
+import type { RealVSCode } from './real-vscode.ts';
+
+export const themes = { light: 'Default Light Modern', dark: 'Default Dark Modern', 'high-contrast': 'Default High Contrast' } as const;
+export type Theme = keyof typeof themes;
+
+const flags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+export const screenshots = join(import.meta.dirname, '..', 'out', 'screenshots');
+
+/** A real VS Code with the extension installed, open on a folder, in a headless browser. */
+export class VSCodeWindow {
+  readonly page: Page;
+  private readonly home: string;
+  private readonly server: ChildProcess;
+  private readonly browser: Browser;
+
+  private constructor(page: Page, home: string, server: ChildProcess, browser: Browser) {
+    this.page = page;
+    this.home = home;
+    this.server = server;
+    this.browser = browser;
+  }
+
+  static async open(code: RealVSCode, vsix: string, folder: string, options: { trusted?: boolean; theme?: Theme } = {}): Promise<VSCodeWindow> {
+    const home = mkdtempSync(join(tmpdir(), 'agent-trainer-vscode-'));
+    const data = join(home, 'data');
+    mkdirSync(join(data, 'User'), { recursive: true });
+    writeFileSync(join(data, 'User', 'settings.json'), JSON.stringify({
+      'workbench.colorTheme': themes[options.theme ?? 'dark'], 'workbench.startupEditor': 'none', 'security.workspace.trust.startupPrompt': 'never', 'security.workspace.trust.banner': 'never',
+      'telemetry.telemetryLevel': 'off', 'window.commandCenter': false, 'chat.disableAIFeatures': true, 'workbench.secondarySideBar.defaultVisibility': 'hidden', 'extensions.ignoreRecommendations': true, 'workbench.tips.enabled': false,
+    }));
+    const common = ['--user-data-dir', data, '--extensions-dir', join(home, 'extensions')];
+    const environment = { ...process.env, PATH: `${dirname(code.node)}${delimiter}${process.env['PATH'] ?? ''}`, HOME: home };
+    await ended(spawn(code.node, [code.entry, ...common, '--install-extension', vsix], { env: environment, stdio: ['ignore', 'ignore', 'inherit'] }));
+    const port = await freePort();
+    const server = spawn(code.node, [code.entry, '--auth', 'none', '--bind-addr', `127.0.0.1:${port}`, ...common, '--disable-telemetry', '--disable-update-check', ...(options.trusted === false ? [] : ['--disable-workspace-trust'])], { env: environment, stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+    try {
+      await saysSo(server, /HTTP server listening/);
+      const browser = await chromium.launch({ executablePath: code.chromium, args: flags });
+      const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+      await page.goto(`http://127.0.0.1:${port}/?folder=${encodeURIComponent(folder)}`);
+      await page.locator('.monaco-workbench').waitFor({ timeout: 60_000 });
+      return new VSCodeWindow(page, home, server, browser);
+    } catch (error) {
+      stopGroup(server);
+      throw error;
+    }
+  }
+
+  /** Process id of the server; the extension host and what it starts are below it. */
+  get pid(): number { return this.server.pid ?? 0; }
+
+  async openFile(name: string): Promise<void> {
+    await this.page.keyboard.press('Control+P');
+    await this.quickInput(name);
+  }
+
+  async command(title: string): Promise<void> {
+    await this.page.keyboard.press('F1');
+    await this.quickInput(`>${title}`);
+  }
+
+  private async quickInput(text: string): Promise<void> {
+    const input = this.page.locator('.quick-input-widget input[type=text]');
+    await input.waitFor();
+    await input.fill(text);
+    await this.page.locator('.quick-input-list .monaco-list-row').first().waitFor();
+    await this.page.keyboard.press('Enter');
+  }
+
+  /** The document inside the webview that holds `selector`, once it is there. */
+  async webview(selector: string, timeout = 60_000): Promise<Frame> {
+    for (const deadline = Date.now() + timeout; ;) {
+      for (const frame of this.page.frames()) {
+        if (frame.url().includes('vscode-webview') || frame.url().includes('fake.html')) {
+          if (await frame.locator(selector).count().catch(() => 0) > 0) return frame;
+        }
+      }
+      if (Date.now() > deadline) throw new Error(`No webview shows ${selector}.`);
+      await this.page.waitForTimeout(100);
+    }
+  }
+
+  async setTheme(theme: Theme): Promise<void> {
+    const file = join(this.home, 'data', 'User', 'settings.json');
+    const settings = JSON.parse((await import('node:fs')).readFileSync(file, 'utf8')) as Record<string, unknown>;
+    writeFileSync(file, JSON.stringify({ ...settings, 'workbench.colorTheme': themes[theme] }));
+    const kind = { light: 'vs', dark: 'vs-dark', 'high-contrast': 'hc-black' }[theme];
+    await this.page.locator(`.monaco-workbench.${kind}`).first().waitFor();
+  }
+
+  async screenshot(name: string): Promise<void> {
+    mkdirSync(screenshots, { recursive: true });
+    await this.page.screenshot({ path: join(screenshots, `${name}.png`) });
+  }
+
+  async close(): Promise<void> {
+    await this.browser.close();
+    stopGroup(this.server);
+    await new Promise((resolve) => { if (this.server.exitCode !== null || this.server.signalCode !== null) resolve(null); else this.server.once('exit', resolve); });
+    rmSync(this.home, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+function stopGroup(server: ChildProcess): void {
+  if (server.pid !== undefined) process.kill(-server.pid, 'SIGTERM');
+}
+
+function ended(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code) => { if (code === 0) resolve(); else reject(new Error(`it ended with code ${code}`)); });
+  });
+}
+
+function saysSo(child: ChildProcess, pattern: RegExp): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let said = '';
+    child.stdout?.on('data', (data: Buffer) => {
+      said += data.toString();
+      if (pattern.test(said)) resolve();
+    });
+    child.once('exit', (code) => { reject(new Error(`code-server ended with code ${code}: ${said}`)); });
+  });
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => { server.close(resolve); });
+  return port;
+}
