@@ -61,8 +61,14 @@ async function createSession(model: OnnxModel, options: CompileOptions): Promise
       graphOptimizationLevel: double ? 'basic' : 'all',
       ...(options.threads === undefined ? {} : { intraOpNumThreads: options.threads }),
       logSeverityLevel: 4,
-      // An operator silently moved to the CPU would hide a missing kernel behind a slow run.
-      ...(options.provider === 'cpu' ? {} : { extra: { session: { disable_cpu_ep_fallback: '1' } } }),
+      extra: {
+        session: {
+          // Waiting threads that spin take the cores from agents and other sessions: with busy cores a step took twice the time.
+          intra_op: { allow_spinning: '0' },
+          // An operator silently moved to the CPU would hide a missing kernel behind a slow run.
+          ...(options.provider === 'cpu' ? {} : { disable_cpu_ep_fallback: '1' }),
+        },
+      },
     });
   } catch (cause) {
     throw new TrainerError('environment', `The graph cannot be compiled for the provider "${options.provider}": ${messageOf(cause)}`, { cause });

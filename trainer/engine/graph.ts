@@ -103,7 +103,7 @@ export class GraphBuilder implements Graph {
   sqrt(x: Value): Value { return this.apply(elementwise.sqrt, [x], {}); }
   rsqrt(x: Value): Value { return this.div(1, this.sqrt(x)); }
   sigmoid(x: Value): Value { return this.apply(elementwise.sigmoid, [x], {}); }
-  silu(x: Value): Value { return this.mul(x, this.sigmoid(x)); }
+  silu(x: Value): Value { return this.apply(elementwise.silu, [x], {}); }
   square(x: Value): Value { return this.mul(x, x); }
   cast(x: Value, dtype: DType): Value { return x.dtype === dtype ? x : this.apply(elementwise.cast, [x], { dtype }); }
   stopGradient(x: Value): Value { return this.apply(elementwise.stopGradient, [x], {}); }

@@ -23,6 +23,25 @@ export const log = unary('log', 'Log', (b, { grad, inputs: [x] }) => b.div(grad,
 export const sqrt = unary('sqrt', 'Sqrt', (b, { grad, output }) => b.div(b.mul(grad, 0.5), output));
 export const sigmoid = unary('sigmoid', 'Sigmoid', (b, { grad, output: y }) => b.mul(grad, b.mul(y, b.sub(1, y))));
 
+/** x · s with s = sigmoid(x), which is the second output, for the backward pass alone: d = s + y − s·y. */
+export const silu: Operator<None, One> = {
+  name: 'silu',
+  infer(types) {
+    requireFloat('silu', types);
+    return [types[0], types[0]];
+  },
+  vjp: {
+    apply(b, { grad, outputs }) {
+      const [y, s] = outputs as [Value, Value];
+      return [b.mul(grad, b.sub(b.add(s, y), b.mul(s, y)))];
+    },
+  },
+  onnx(e, { inputs: [x] }) {
+    const s = e.emit('Sigmoid', [x]);
+    return [e.emit('Mul', [x, s]), s];
+  },
+};
+
 /** Passes the value, blocks the gradient. */
 export const stopGradient: Operator<None, One> = {
   name: 'stopGradient',
