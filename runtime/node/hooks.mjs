@@ -23,8 +23,8 @@ export function resolve(specifier, context, nextResolve) {
     : tsconfigFor(parent).aliases(specifier);
   for (const candidate of candidates) {
     const file = existing(candidate);
-    // A query (`./x.ts?fresh`) makes no such file: Node's own resolution keeps it.
-    if (file) return nextResolve(pathToFileURL(file).href, context);
+    // A query (`./x.ts?fresh`) makes no such file: Node's own resolution keeps it. `require` takes paths only.
+    if (file) return nextResolve(context.conditions?.includes('require') ? file : pathToFileURL(file).href, context);
   }
   return nextResolve(specifier, context);
 }

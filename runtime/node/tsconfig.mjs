@@ -31,7 +31,7 @@ function settingsOf(file) {
 function read(file, depth) {
   const config = parseWithComments(readFileSync(file, 'utf8'), file);
   const bases = depth > 8 ? [] : [config.extends ?? []].flat();
-  const inherited = bases.map((base) => read(createRequire(file).resolve(extended(base)), depth + 1));
+  const inherited = bases.map((base) => read(extended(base, file), depth + 1));
   const options = { ...config.compilerOptions };
   const root = resolve(dirname(file), options.baseUrl ?? '.');
   if (options.baseUrl !== undefined) options.baseUrl = root;
@@ -41,8 +41,9 @@ function read(file, depth) {
   return Object.assign({}, ...inherited, options);
 }
 
-function extended(base) {
-  return base.startsWith('.') && !base.endsWith('.json') ? `${base}.json` : base;
+function extended(base, file) {
+  if (!base.startsWith('.')) return createRequire(file).resolve(base);
+  return resolve(dirname(file), base.endsWith('.json') ? base : `${base}.json`);
 }
 
 function aliasesOf({ paths = {}, baseUrl }, specifier) {
