@@ -4,7 +4,7 @@ import { TrainerError } from '../protocol/errors.ts';
 import { bfloat16ToFloat32, float16ToFloat32, float32ToFloat16 } from './half.ts';
 
 /** Values are always float32 in memory, whatever the file holds. */
-export interface NamedTensor { shape: number[]; data: Float32Array }
+export interface NamedTensor { readonly shape: readonly number[]; readonly data: Float32Array }
 
 const Entry = z.strictObject({
   dtype: z.string(),

@@ -60,7 +60,7 @@ export async function loadParameters(folder: string, config: Qwen2Config): Promi
 }
 
 export async function saveParameters(folder: string, block: ParameterBlock): Promise<void> {
-  await writeSafetensors(path.join(folder, 'model.safetensors'), new Map([...block.tensors].map(([name, { shape, data }]) => [name, { shape: [...shape], data }])));
+  await writeSafetensors(path.join(folder, 'model.safetensors'), block.tensors);
 }
 
 const Index = z.looseObject({ weight_map: z.record(z.string(), z.string().regex(/^[^/\\]+$/)) });

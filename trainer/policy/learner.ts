@@ -70,6 +70,16 @@ export class Learner {
     this.#saved = state;
   }
 
+  /** Everything a step changes. */
+  snapshot(): { weights: Float32Array; optimizer: AdamWState | null } {
+    return { weights: this.weights.flat.slice(), optimizer: structuredClone(this.optimizerState) };
+  }
+
+  async rollback({ weights, optimizer }: ReturnType<Learner['snapshot']>): Promise<void> {
+    this.weights.flat.set(weights);
+    await this.restoreOptimizer(optimizer);
+  }
+
   async release(): Promise<void> {
     await this.#sessions.release();
     await this.#optimizer?.adamw.release();

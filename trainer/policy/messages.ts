@@ -1,0 +1,49 @@
+import { TrainerError, type ErrorCode } from '../protocol/errors.ts';
+import type { PolicyInfo, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
+import type { Provider } from '../engine/onnx/profile.ts';
+import type { SampledToken, SampleRequest } from './sampler.ts';
+
+/** What the worker is started with. */
+export interface WorkerOptions { folder: string; provider: Provider; threads: number }
+
+/** Calls that are answered once. */
+export interface PolicyCalls {
+  update: { input: { rows: TrainRow[]; settings: UpdateSettings }; output: { metrics: UpdateMetrics; version: number } };
+  logprobs: { input: { rows: Pick<TrainRow, 'tokens' | 'mask' | 'temperature'>[] }; output: Float32Array[] };
+  setReference: { input: null; output: null };
+  save: { input: { folder: string; resumable: boolean }; output: null };
+  restore: { input: { folder: string }; output: { version: number } };
+  close: { input: null; output: null };
+}
+export type CallName = keyof PolicyCalls;
+
+/** Trainer -> worker. */
+export type ToWorker =
+  | { type: 'sample'; request: SampleRequest }
+  | { type: 'cancel'; id: number }
+  | { [N in CallName]: { type: 'call'; id: number; name: N; input: PolicyCalls[N]['input'] } }[CallName];
+
+export type SampleMessage =
+  | { type: 'token'; id: number; token: SampledToken }
+  | { type: 'done'; id: number; finish: 'stop' | 'length'; version: number }
+  | { type: 'failed'; id: number; error: PlainError };
+
+/** Worker -> trainer. `ready` or `unusable` comes first. */
+export type FromWorker =
+  | { type: 'ready'; info: PolicyInfo }
+  | { type: 'unusable'; error: PlainError }
+  | { type: 'samples'; samples: SampleMessage[] }
+  | { type: 'answer'; id: number; output: unknown }
+  | { type: 'refused'; id: number; error: PlainError };
+
+/** An error as data: classes do not survive the way between threads. */
+export interface PlainError { code: ErrorCode; message: string; details?: Record<string, unknown> | undefined }
+
+export function toPlain(error: unknown): PlainError {
+  if (error instanceof TrainerError) return { code: error.code, message: error.message, details: error.details };
+  return { code: 'internal', message: error instanceof Error ? error.stack ?? error.message : String(error) };
+}
+
+export function fromPlain({ code, message, details }: PlainError): TrainerError {
+  return new TrainerError(code, message, details ? { details } : {});
+}

@@ -1,0 +1,66 @@
+import { availableParallelism } from 'node:os';
+import path from 'node:path';
+import type { Provider } from '../engine/onnx/profile.ts';
+import { readConfig } from '../models/config.ts';
+import { openTokenizer } from '../models/tokenizer.ts';
+import type { ChatBackend } from '../protocol/chat.ts';
+import type { Policy, PolicyInfo, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
+import { PolicyBackend } from './chat-backend.ts';
+import { PolicyClient } from './policy-client.ts';
+
+export interface OpenPolicyOptions {
+  /** Threads of the engine. Default: the cores this process may use. */
+  threads?: number;
+  provider?: Provider;
+  /** Seeds the requests that come without a seed, in order of arrival. Default: random. */
+  seed?: number;
+}
+
+/**
+ * Loads a Hugging Face model folder (config.json, model.safetensors, tokenizer.json) into a thread that samples and learns.
+ * Throws TrainerError naming the file at fault, or what the provider lacks.
+ */
+export async function openPolicy(folder: string, options: OpenPolicyOptions = {}): Promise<Policy & { chat: ChatBackend }> {
+  const { threads = availableParallelism(), provider = 'cpu', seed } = options;
+  const config = await readConfig(folder);
+  const tokenizer = await openTokenizer(folder);
+  const client = await PolicyClient.start({ folder: path.resolve(folder), threads, provider });
+  const chat = new PolicyBackend({ name: path.basename(path.resolve(folder)), client, tokenizer, contextLength: config.contextLength, seed: seed ?? null });
+  return new LocalPolicy(client, chat);
+}
+
+class LocalPolicy implements Policy {
+  readonly chat: ChatBackend;
+  readonly #client: PolicyClient;
+  #version = 0;
+
+  constructor(client: PolicyClient, chat: ChatBackend) {
+    this.#client = client;
+    this.chat = chat;
+  }
+
+  get info(): PolicyInfo { return this.#client.info; }
+  get version(): number { return this.#version; }
+
+  async update(rows: TrainRow[], settings: UpdateSettings): Promise<UpdateMetrics> {
+    const { metrics, version } = await this.#client.call('update', { rows, settings });
+    this.#version = version;
+    return metrics;
+  }
+
+  logprobs(rows: Pick<TrainRow, 'tokens' | 'mask' | 'temperature'>[]): Promise<Float32Array[]> {
+    return this.#client.call('logprobs', { rows });
+  }
+
+  async setReference(): Promise<void> { await this.#client.call('setReference', null); }
+
+  async save(folder: string, { resumable }: { resumable: boolean }): Promise<void> {
+    await this.#client.call('save', { folder: path.resolve(folder), resumable });
+  }
+
+  async restore(folder: string): Promise<void> {
+    this.#version = (await this.#client.call('restore', { folder: path.resolve(folder) })).version;
+  }
+
+  close(): Promise<void> { return this.#client.close(); }
+}

@@ -1,0 +1,88 @@
+import { selfTest } from '../engine/self-test.ts';
+import type { PolicyInfo, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
+import type { Qwen2Config } from '../models/config.ts';
+import { loadModel } from '../models/model-folder.ts';
+import { openTokenizer } from '../models/tokenizer.ts';
+import { allocateParameters, type ParameterBlock } from '../models/weights.ts';
+import { readCheckpoint, writeCheckpoint } from './checkpoint.ts';
+import { DecodeModel } from './decode-model.ts';
+import { grpoUpdate, rowLogprobs } from './grpo-update.ts';
+import { Learner } from './learner.ts';
+import type { WorkerOptions } from './messages.ts';
+import { Sampler, type SampleEvent } from './sampler.ts';
+
+const scoringTokens = 4096; // per forward pass when only log-probabilities are wanted
+const cacheBudget = 2 ** 30; // bytes for keys and values
+const maxSlots = 32;
+
+/** One model with one set of weights in memory: the sampler draws with it, the learner changes it. */
+export class PolicyHost {
+  readonly info: PolicyInfo;
+  readonly sampler: Sampler;
+  version = 0;
+  readonly #folder: string;
+  readonly #learner: Learner;
+  readonly #decoder: DecodeModel;
+  #reference: ParameterBlock | null = null;
+
+  private constructor(folder: string, info: PolicyInfo, learner: Learner, decoder: DecodeModel, sampler: Sampler) {
+    this.#folder = folder;
+    this.info = info;
+    this.#learner = learner;
+    this.#decoder = decoder;
+    this.sampler = sampler;
+  }
+
+  /** Throws TrainerError when the folder or the provider cannot be used. */
+  static async open({ folder, provider, threads }: WorkerOptions, emit: (event: SampleEvent) => void): Promise<PolicyHost> {
+    await selfTest({ provider, threads });
+    const { config, weights } = await loadModel(folder);
+    const tokenizer = await openTokenizer(folder);
+    const stopIds = tokenizer.eosId === null ? config.eosIds : [...config.eosIds, tokenizer.eosId];
+    const engine = { provider, threads };
+    const decoder = new DecodeModel(config, weights, engine, slotsFor(config));
+    const info = {
+      model_type: 'qwen2', parameters: weights.flat.length, vocab_size: config.vocab, context_length: config.contextLength, provider, threads,
+    };
+    return new PolicyHost(folder, info, new Learner(config, weights, engine), decoder, new Sampler(decoder, stopIds, () => tokenizer.detokenizer(), emit));
+  }
+
+  async update(rows: TrainRow[], settings: UpdateSettings): Promise<UpdateMetrics> {
+    const metrics = await grpoUpdate(this.#learner, rows, settings, this.#reference);
+    this.version += 1;
+    await this.sampler.weightsChanged();
+    return metrics;
+  }
+
+  logprobs(rows: Pick<TrainRow, 'tokens' | 'mask' | 'temperature'>[]): Promise<Float32Array[]> {
+    return rowLogprobs(this.#learner, rows, scoringTokens);
+  }
+
+  setReference(): void {
+    this.#reference ??= allocateParameters(this.#learner.config);
+    this.#reference.flat.set(this.#learner.weights.flat);
+  }
+
+  save(folder: string, resumable: boolean): Promise<void> {
+    const { weights, optimizerState } = this.#learner;
+    return writeCheckpoint(folder, this.#folder, weights, resumable ? { version: this.version, optimizer: optimizerState } : null);
+  }
+
+  async restore(folder: string): Promise<void> {
+    const { weights, version, optimizer } = await readCheckpoint(folder, this.#learner.config);
+    this.#learner.weights.flat.set(weights.flat);
+    await this.#learner.restoreOptimizer(optimizer);
+    this.version = version;
+    await this.sampler.weightsChanged();
+  }
+
+  async release(): Promise<void> {
+    await this.#decoder.release();
+    await this.#learner.release();
+  }
+}
+
+function slotsFor({ layers, kvHeads, headDim, contextLength }: Qwen2Config): number {
+  const bytesPerSlot = 2 * layers * kvHeads * headDim * Math.min(contextLength, 4096) * Float32Array.BYTES_PER_ELEMENT;
+  return Math.max(1, Math.min(maxSlots, Math.floor(cacheBudget / bytesPerSlot)));
+}
