@@ -37,6 +37,9 @@ export interface Graph {
 
 type Operand = Value | number;
 
+// Shared by all builders, so that a value of another graph is never taken for one of this.
+let nextId = 0;
+
 /**
  * Builds a graph of typed values with static shapes. Equal calls give the same value (common subexpressions are shared);
  * ids grow in topological order. Shape rules throw errors naming the operator and the operand types.
@@ -47,7 +50,6 @@ export class GraphBuilder implements Graph {
   readonly outputs = new Map<string, Value>();
   readonly #calls = new Map<string, Call>();
   readonly #scalars = new Map<string, Value>();
-  #nextId = 0;
 
   // ---- leaves and outputs
 
@@ -208,14 +210,14 @@ export class GraphBuilder implements Graph {
     const operator: Operator = op;
     const types = operator.infer(inputs, attrs);
     const outputs: Value[] = [];
-    const call: Call = { id: this.#nextId++, op: operator, inputs: [...inputs], attrs, outputs };
+    const call: Call = { id: nextId++, op: operator, inputs: [...inputs], attrs, outputs };
     for (const type of types) outputs.push(this.#value(type, { kind: 'call', call }));
     this.#calls.set(key, call);
     return call;
   }
 
   #value(type: ValueType, source: Source): Value {
-    return { id: this.#nextId++, dtype: type.dtype, shape: [...type.shape], source };
+    return { id: nextId++, dtype: type.dtype, shape: [...type.shape], source };
   }
 
   #pair(a: Operand, b: Operand): [Value, Value] {

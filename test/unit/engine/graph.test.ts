@@ -50,6 +50,14 @@ describe('engine: graph and autodiff', () => {
     assert.equal(g.transpose(x, [0, 1]), x);
   });
 
+  it('refuses a value of another graph', async () => {
+    const g = new GraphBuilder();
+    const own = g.input('x', 'float32', [2]);
+    g.output('y', g.add(own, new GraphBuilder().input('x', 'float32', [2])));
+    await assert.rejects(compile(g, cpu), /a value of another graph was used/);
+    await assert.rejects(compile(new GraphBuilder(), cpu), /the graph has no outputs/);
+  });
+
   it('stops at stopGradient, and gives zeros to what the loss does not use', async () => {
     const g = new GraphBuilder();
     const [x, unused] = [g.input('x', 'float32', [2]), g.input('unused', 'float32', [2, 2])];
