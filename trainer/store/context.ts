@@ -5,7 +5,7 @@ import { sqliteCode, type Database, type Value } from './database.ts';
 /**
  * `normal`: survives the death of this process (kill -9), and reaches the disk at the latest with the next `full` write.
  * `full`: on disk when the call returns, together with all before it (one WAL, synced as a whole), even if the power fails.
- * Rollouts and spans are `normal`: a sync costs 0.5 to 20 ms, and what a power cut takes is less than the step that a resumed
+ * Rollouts and spans are `normal`: a sync costs 0.4 to 20 ms, and what a power cut takes is less than the step that a resumed
  * run repeats anyway. Runs and steps are `full`.
  */
 export type Durability = 'full' | 'normal';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { TrainerError } from '../protocol/errors.ts';
-import type { Attempt, AttemptedRollout } from '../protocol/rollout.ts';
+import type { Attempt } from '../protocol/rollout.ts';
 import { Span } from '../protocol/span.ts';
 import { parseAs } from '../protocol/validate.ts';
 import { fromJson, type Context } from './context.ts';
-import { readAttempt, readRollout, settle } from './rollout-rows.ts';
+import { readAttempt, settle } from './rollout-rows.ts';
 import { isOpen } from './states.ts';
 import { alive, sweep } from './watchdog.ts';
 
@@ -57,10 +57,11 @@ function addToAttempt(context: Context, spans: Span[]): void {
   const now = context.now();
   const highest = spans.reduce((most, span) => Math.max(most, span.sequence_id), 0);
   db.run('UPDATE attempts SET last_heartbeat_time = ?, span_sequence = max(span_sequence, ?) WHERE rollout_id = ? AND attempt_id = ?', now, highest, rollout_id, attempt_id);
-  let rollout: AttemptedRollout | undefined;
-  if (isOpen(attempt) && attempt.status !== 'running') rollout = settle(context, alive(attempt, now));
-  rollout ??= readRollout(context, rollout_id)!;
-  if (added.length > 0) context.emit({ type: 'spans', run_id: rollout.run_id, spans: added });
+  if (isOpen(attempt) && attempt.status !== 'running') settle(context, alive(attempt, now));
+  if (added.length === 0) return;
+  // Not the whole rollout: its input may be big, and this runs for every span.
+  const { run_id } = db.get('SELECT run_id FROM rollouts WHERE rollout_id = ?', rollout_id)!;
+  context.emit({ type: 'spans', run_id: run_id as string | null, spans: added });
 }
 
 /** Of the latest attempt unless told; by sequence id, then start, then end (a span still open last). */

@@ -85,7 +85,7 @@ function execute(store: Store, clock: { time: number }, attempts: Running[], ope
 
 describe('store: the state machine, whatever happens in whatever order', () => {
   it('keeps its invariants', () => {
-    fc.assert(fc.property(fc.array(operation, { maxLength: 40 }), (operations) => {
+    fc.assert(fc.property(fc.array(operation, { minLength: 10, maxLength: 60, size: 'max' }), (operations) => {
       const clock = { time: 0 };
       const store = openStore(':memory:', { now: () => clock.time });
       const told = new Map<string, RolloutStatus>();
