@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import * as ort from 'onnxruntime-node';
 import { TrainerError, messageOf } from '../protocol/errors.ts';
 import type { Graph } from './graph.ts';
@@ -12,7 +13,7 @@ ort.env.logLevel = 'fatal';
 
 export interface CompileOptions {
   readonly provider: Provider;
-  /** Threads inside one operator on the CPU. Results are bitwise repeatable for the same number. Default: ONNX Runtime's (the cores). */
+  /** Threads inside one operator on the CPU; all cores when left out. Results are bitwise repeatable for the same number. */
   readonly threads?: number;
 }
 
@@ -59,7 +60,8 @@ async function createSession(model: OnnxModel, options: CompileOptions): Promise
       executionProviders: [options.provider],
       externalData: external,
       graphOptimizationLevel: double ? 'basic' : 'all',
-      ...(options.threads === undefined ? {} : { intraOpNumThreads: options.threads }),
+      // Left out, ONNX Runtime would tie each thread to a core of its own, which others may be using.
+      intraOpNumThreads: options.threads ?? availableParallelism(),
       logSeverityLevel: 4,
       extra: {
         session: {
