@@ -18,14 +18,21 @@ export function detectInScript(text: string, dialect: { typescript: boolean; jsx
   /** Wrapped values that are exported only if an `export { … }` or `export default` says so. */
   const locals = new Map<string, SyntaxNode>();
   const add = (name: string, at: SyntaxNode): void => { agents.push({ name, language: 'node', from: at.from, to: at.to }); };
-  for (let node = root.firstChild; node !== null; node = node.nextSibling) readImport(node, textOf, names);
-
-  for (let node = root.firstChild; node !== null; node = node.nextSibling) {
+  const statements = [...statementsOf(root)];
+  for (const node of statements) readImport(node, textOf, names);
+  for (const node of statements) {
     if (node.name === 'VariableDeclaration') for (const [name, at] of wrappedVariables(node, textOf, names)) locals.set(name, at);
     else if (node.name === 'ExportDeclaration') readExport(node, textOf, names, locals, add);
     else if (node.name === 'ExpressionStatement') readCommonJs(node, textOf, names, add);
   }
   return agents.sort((a, b) => a.from - b.from);
+}
+
+/** The statements of the module. An `export` below another statement is one too: a brace above it is missing just now. */
+function* statementsOf(root: SyntaxNode): Generator<SyntaxNode> {
+  for (let node = root.firstChild; node !== null; node = node.nextSibling) yield node;
+  const cursor = root.cursor();
+  while (cursor.next()) if (cursor.name === 'ExportDeclaration' && cursor.node.parent?.name === 'Block' && cursor.node.parent.parent?.name !== 'NamespaceDeclaration') yield cursor.node;
 }
 
 function readImport(node: SyntaxNode, textOf: TextOf, names: Names): void {

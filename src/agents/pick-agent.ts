@@ -21,13 +21,15 @@ export async function pickAgent(vscode: VSCode, finder: AgentFinder, argument: u
 
 /** The agent the cursor is in: the last one that starts above it, or the first of the file. */
 function agentAtCursor(vscode: VSCode): PickedAgent | undefined {
-  const editor = vscode.window.activeTextEditor;
-  if (editor === undefined) return undefined;
-  const { document } = editor;
-  const cursor = document.offsetAt(document.lineAt(editor.selection.active.line).range.end);
-  const agents = detectAgents(document.fileName, document.getText());
-  const agent = agents.findLast((candidate) => candidate.from <= cursor) ?? agents[0];
-  return agent === undefined ? undefined : { file: document.uri, name: agent.name };
+  const { activeTextEditor, visibleTextEditors } = vscode.window;
+  // With the focus in one of our panels no editor is active: then those in sight count.
+  for (const { document, selection } of activeTextEditor === undefined ? visibleTextEditors : [activeTextEditor]) {
+    const cursor = document.offsetAt(document.lineAt(selection.active.line).range.end);
+    const agents = detectAgents(document.fileName, document.getText());
+    const agent = agents.findLast((candidate) => candidate.from <= cursor) ?? agents[0];
+    if (agent !== undefined) return { file: document.uri, name: agent.name };
+  }
+  return undefined;
 }
 
 async function chooseAgent(vscode: VSCode, finder: AgentFinder): Promise<PickedAgent | undefined> {

@@ -97,9 +97,8 @@ const stageTitles: Record<(typeof funnelStages)[number], string> = {
 function funnelOf(step: StepMetrics | undefined): TrainingView['funnel'] {
   if (step === undefined) return null;
   const { funnel } = step;
-  const largest = Math.max(1, ...funnelStages.map((stage) => funnel[stage]));
   const rows = funnelStages.map((stage): FunnelRow => ({
-    stage: stageTitles[stage], count: funnel[stage], share: funnel[stage] / largest, losses: lossesOf(funnel, stage),
+    stage: stageTitles[stage], count: funnel[stage], share: stage === 'rollouts' ? null : funnel[stage] / Math.max(1, funnel.calls), losses: lossesOf(funnel, stage),
   }));
   return { title: `Where the samples of step ${step.step + 1} went`, rows };
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { chromium } from 'playwright-core';
 import type { Browser, Frame, Page } from 'playwright-core';
 import type { RealVSCode } from './real-vscode.ts';
 
-export const themes = { light: 'Default Light Modern', dark: 'Default Dark Modern', 'high-contrast': 'Default High Contrast' } as const;
+export const themes = { light: 'Light 2026', dark: 'Dark 2026', 'high-contrast': 'Default High Contrast' } as const;
 export type Theme = keyof typeof themes;
 
 const flags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
@@ -61,6 +61,8 @@ export class VSCodeWindow {
   async openFile(name: string): Promise<void> {
     await this.page.keyboard.press('Control+P');
     await this.quickInput(name);
+    await this.page.locator(`.tab.active[data-resource-name="${name}"]`).first().waitFor();
+    await this.page.locator('.editor-instance .view-lines').first().click({ position: { x: 1, y: 1 } });
   }
 
   async command(title: string): Promise<void> {
@@ -91,7 +93,7 @@ export class VSCodeWindow {
 
   async setTheme(theme: Theme): Promise<void> {
     const file = join(this.home, 'data', 'User', 'settings.json');
-    const settings = JSON.parse((await import('node:fs')).readFileSync(file, 'utf8')) as Record<string, unknown>;
+    const settings = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
     writeFileSync(file, JSON.stringify({ ...settings, 'workbench.colorTheme': themes[theme] }));
     const kind = { light: 'vs', dark: 'vs-dark', 'high-contrast': 'hc-black' }[theme];
     await this.page.locator(`.monaco-workbench.${kind}`).first().waitFor();

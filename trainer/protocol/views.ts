@@ -20,7 +20,7 @@ export interface RunHeader {
 
 export interface Fact { label: string; value: string; note: string }
 
-export interface FunnelRow { stage: string; count: number; /** of the largest stage, 0…1 */ share: number; losses: { text: string; rollout_id: string | null }[] }
+export interface FunnelRow { stage: string; count: number; /** of all LLM calls, 0…1; null: counts something else */ share: number | null; losses: { text: string; rollout_id: string | null }[] }
 
 export interface Table { columns: { title: string; unit: string; help: string }[]; rows: string[][] }
 

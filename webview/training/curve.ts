@@ -60,7 +60,7 @@ function options(width: number, height: number, onHover: (index: number | null) 
   const grid = { stroke: color('--vscode-editorIndentGuide-background1', color('--vscode-panel-border', 'gray')), width: 1 };
   const font = `11px ${getComputedStyle(document.body).fontFamily}`;
   const line = color('--vscode-charts-blue', 'steelblue');
-  const ring = color('--vscode-charts-orange', 'darkorange');
+  const ring = color('--vscode-charts-yellow', 'goldenrod');
   const background = color('--vscode-editor-background', 'transparent');
   return {
     width,

@@ -73,12 +73,17 @@ function progressView(): { element: HTMLElement; update: (progress: TrainingView
 function funnelRows(view: TrainingView['funnel']): HTMLElement[] {
   if (view === null) return [];
   const rows = view.rows.map((row) => {
-    const fill = h('div', { class: 'fill' });
-    fill.style.width = `${row.share * 100}%`;
+    const bar = h('div', { 'aria-hidden': 'true' });
+    if (row.share !== null) {
+      const fill = h('div', { class: 'fill' });
+      fill.style.width = `${row.share * 100}%`;
+      bar.className = 'bar';
+      bar.append(fill);
+    }
     const losses = row.losses.map(({ text, rollout_id }) => (rollout_id === null || shownRun === null
       ? h('span', {}, text)
       : h('button', { type: 'button', title: 'Open one of these rollouts', click: () => { if (shownRun !== null) send({ type: 'open-trace', run_id: shownRun, rollout_id }); } }, text)));
-    return h('li', {}, h('span', {}, row.stage), h('div', { class: 'bar', 'aria-hidden': 'true' }, fill), h('span', { class: 'count' }, row.count.toLocaleString('en-US')),
+    return h('li', {}, h('span', {}, row.stage), bar, h('span', { class: 'count' }, row.count.toLocaleString('en-US')),
       losses.length === 0 ? null : h('div', { class: 'losses' }, ...losses));
   });
   return [h('h2', {}, view.title), h('ol', {}, ...rows)];
