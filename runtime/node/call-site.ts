@@ -19,8 +19,8 @@ export function callSite(above: Function): Record<string, string | number> {
 
 /** File and line of one stack line (`at f (file:///a.ts:3:1)`, `at /a.ts:3:1`). */
 export function placeOf(stackLine: string): { file: string; line: number } | null {
-  const match = /(?:\(|at (?:async )?)((?:file:\/\/)?[^()\n]+?):(\d+):\d+\)?\s*$/.exec(stackLine);
-  if (!match) return null;
-  const file = match[1]!.startsWith('file://') ? fileURLToPath(match[1]!) : match[1]!;
-  return file.startsWith('node:') ? null : { file, line: Number(match[2]) };
+  const match = /^\s*at (?:.*? \((?<inner>.+)\)|(?:async )?(?<bare>.+))\s*$/m.exec(stackLine);
+  const [, path, line] = /^(.+):(\d+):\d+$/.exec(match?.groups?.inner ?? match?.groups?.bare ?? '') ?? [];
+  if (path === undefined || path.startsWith('node:')) return null;
+  return { file: path.startsWith('file://') ? fileURLToPath(path) : path, line: Number(line) };
 }

@@ -5,7 +5,7 @@ export async function flushOutput(): Promise<void> {
   await Promise.all([process.stdout, process.stderr].map(flush));
 }
 
-function flush(stream: Writable): Promise<void> | void {
+async function flush(stream: Writable): Promise<void> {
   if (stream.writableLength === 0 || stream.destroyed) return;
-  return new Promise((resolve) => stream.write('', () => resolve()));
+  await new Promise((resolve) => stream.write('', () => resolve()));
 }

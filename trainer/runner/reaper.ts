@@ -38,6 +38,7 @@ export class Reaper {
     const shell = this.#shell;
     if (!shell || shell.exitCode !== null || shell.pid === undefined) return;
     await new Promise((resolve) => {
+      shell.ref(); // waited for from now on
       shell.once('exit', resolve);
       shell.stdin!.end();
     });

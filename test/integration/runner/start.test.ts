@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { TrainerError, type ErrorCode } from '../../../trainer/protocol/errors.ts';
 import { bench, fixtures, workspace, type Bench } from './harness.ts';
 
@@ -48,6 +51,13 @@ describe('starting a runner fails once, with what to do', function () {
     const folder = workspace({ old: '#!/bin/sh\necho \'{"executable": "/usr/bin/old", "version": [3, 6], "electron": false}\'\n' });
     chmodSync(join(folder, 'old'), 0o755);
     await refuses('a.py', fine, 'environment', /old is Python 3\.6\. Agents need Python 3\.9/, { python: join(folder, 'old') });
+  });
+
+  it('the error reaches a program that has nothing else to do', async () => {
+    const folder = workspace({ 'a.py': 'raise ValueError("boom")\n' });
+    const script = fileURLToPath(new URL('trainer-process.ts', import.meta.url));
+    const ended = promisify(execFile)(process.execPath, ['--import', 'tsx', script, 'a.py', folder, 'none']);
+    await assert.rejects(ended, { code: 1, stderr: /a\.py cannot be imported: ValueError: boom/ });
   });
 
   it('several agents and none chosen', async () => {

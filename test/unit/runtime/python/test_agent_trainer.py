@@ -1,0 +1,202 @@
+"""Tests of the Python runtime; run by python.test.ts, or with `python -m unittest discover`."""
+
+import asyncio
+import json
+import math
+import threading
+import unittest
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from agent_trainer import LLM, PromptTemplate, emit_message, emit_reward, operation, rollout
+from agent_trainer import _context, _http
+from agent_trainer._agent import arguments_for
+from agent_trainer._json_text import json_text
+from agent_trainer.worker import classify, describe
+
+
+class OutsideTheTrainer(unittest.TestCase):
+    def test_everything_is_harmless(self):
+        @operation("add")
+        def add(a, b=1):
+            return a + b
+
+        @rollout
+        def agent(task):
+            with operation("step"):
+                emit_reward(float("nan"))
+                emit_message("nobody listens")
+                return add(task)
+
+        self.assertEqual(agent(2), 3)
+        self.assertEqual(add.__name__, "add")
+
+    def test_async_steps_stay_async(self):
+        @operation("later")
+        async def later(x):
+            await asyncio.sleep(0)
+            return x
+        self.assertEqual(asyncio.run(later(5)), 5)
+
+    def test_errors_pass(self):
+        @operation("fails")
+        def fails():
+            raise KeyError("own")
+        with self.assertRaises(KeyError):
+            fails()
+        with self.assertRaises(TypeError):
+            rollout(3)
+        with self.assertRaises(TypeError):
+            operation(lambda: 1)
+
+
+class InAnAttempt(unittest.TestCase):
+    def setUp(self):
+        self.sent = []
+        attempt = _context.AttemptContext("ro", "at", "f" * 32, self.sent.append)
+        attempt.root = _context.ActiveSpan(attempt, None, "root", {})
+        self.root = attempt.root
+        _context.set_process_attempt(attempt)
+        self.addCleanup(_context.set_process_attempt, None)
+
+    def ended(self):
+        return [message["span"] for message in self.sent if message["type"] == "end"]
+
+    def test_steps_nest_and_record(self):
+        @operation("inner")
+        def inner(x, *, y=2):
+            return [x, y]
+        with operation("outer"):
+            inner(1, y=3)
+        inner_span, outer_span = self.ended()
+        self.assertEqual(inner_span["parent_id"], outer_span["span_id"])
+        self.assertEqual(outer_span["parent_id"], self.root.span_id)
+        self.assertEqual(json.loads(inner_span["attributes"]["agentlightning.operation.input"]), {"x": 1, "y": 3})
+        self.assertEqual(inner_span["attributes"]["agentlightning.operation.output"], "[1, 3]")
+        self.assertTrue(inner_span["attributes"]["code.file.path"].endswith("test_agent_trainer.py"))
+        self.assertEqual([message["type"] for message in self.sent], ["begin", "begin", "end", "end"])
+
+    def test_concurrent_steps_keep_their_parents(self):
+        @operation("inner")
+        async def inner(x):
+            await asyncio.sleep(0)
+
+        @operation("outer")
+        async def outer(x):
+            await asyncio.sleep(0)
+            await inner(x)
+
+        async def both():
+            await asyncio.gather(outer(1), outer(2))
+        asyncio.run(both())
+        by_input = {(span["attributes"]["agentlightning.operation.name"], span["attributes"]["agentlightning.operation.input"]): span for span in self.ended()}
+        for x in (1, 2):
+            self.assertEqual(by_input["inner", f'{{"x": {x}}}']["parent_id"], by_input["outer", f'{{"x": {x}}}']["span_id"])
+
+    def test_one_operation_object_entered_twice(self):
+        step = operation("step")
+        with step:
+            with step:
+                pass
+        first, second = self.ended()
+        self.assertEqual(first["parent_id"], second["span_id"])
+        self.assertEqual(second["parent_id"], self.root.span_id)
+
+    def test_errors_are_recorded(self):
+        with self.assertRaises(ValueError):
+            with operation("step"):
+                raise ValueError("bad")
+        (span,) = self.ended()
+        self.assertEqual(span["status"], {"status_code": "ERROR", "description": "ValueError: bad"})
+        self.assertEqual(span["events"][0]["attributes"]["exception.type"], "ValueError")
+
+    def test_threads_belong_to_the_attempt(self):
+        thread = threading.Thread(target=emit_message, args=("from a thread",))
+        thread.start()
+        thread.join()
+        self.assertEqual(self.ended()[0]["parent_id"], self.root.span_id)
+
+    def test_rewards(self):
+        emit_reward(1)
+        emit_reward({"a": 0.5, "b": Fraction(1, 4)}, primary_key="b")
+        first, second = self.ended()
+        self.assertEqual(first["attributes"], {"agentlightning.reward.0.name": "primary", "agentlightning.reward.0.value": 1.0})
+        self.assertEqual(second["attributes"]["agentlightning.reward.0.value"], 0.25)
+        self.assertEqual(second["attributes"]["agentlightning.reward.1.name"], "a")
+
+    def test_wrong_rewards(self):
+        for value in (True, "1", None, Decimal("1"), [1], 1j):
+            with self.assertRaises(TypeError, msg=repr(value)):
+                emit_reward(value)
+        for value in (math.nan, math.inf):
+            with self.assertRaises(ValueError):
+                emit_reward(value)
+        with self.assertRaises(ValueError):
+            emit_reward({"a": 1}, primary_key="b")
+        self.assertEqual(self.sent, [])
+
+
+class Details(unittest.TestCase):
+    def test_results_are_read_strictly(self):
+        self.assertEqual([classify(value)["kind"] for value in (0, 0.5, None)], ["reward", "reward", "none"])
+        for value in (True, math.nan, -math.inf, "1", [], {}, 1j):
+            self.assertEqual(classify(value)["kind"], "invalid", repr(value))
+
+    def test_json_for_anything(self):
+        @dataclass
+        class Point:
+            x: float
+        self.assertEqual(json_text({"p": Point(math.nan), "s": {1}}), '{"p": {"x": "nan"}, "s": [1]}')
+        cycle = []
+        cycle.append(cycle)
+        json.loads(json_text(cycle))
+
+        class Broken:
+            def __repr__(self):
+                raise RuntimeError
+        self.assertIn("RuntimeError in repr", json_text(Broken()))
+        self.assertLess(len(json_text("y" * 100_000)), 40_000)
+
+    def test_injection_by_name(self):
+        available = {"llm": 1, "rollout": 2, "extra": 3}
+        self.assertEqual(arguments_for(lambda task, llm, other=5: 0, available), {"llm": 1})
+        self.assertEqual(arguments_for(lambda task, *args, extra, **more: 0, available), {"extra": 3})
+        with self.assertRaisesRegex(TypeError, "asks for 'lost'"):
+            arguments_for(lambda task, lost: 0, available)
+        with self.assertRaisesRegex(TypeError, "takes no parameter"):
+            arguments_for(lambda: 0, available)
+
+    def test_prompt_template(self):
+        self.assertEqual(PromptTemplate("{a} and {{b}}").format(a=1), "1 and {b}")
+        with self.assertRaises(KeyError):
+            PromptTemplate("{a}").format()
+        with self.assertRaises(ValueError):
+            PromptTemplate("x", "mustache").format()
+
+    def test_llm(self):
+        llm = LLM("http://127.0.0.1:1/rollout/r/attempt/a/v1", "m")
+        self.assertEqual(llm.get_base_url("r", "a"), llm.endpoint)
+
+    def test_gateway_errors_are_found_through_causes(self):
+        origin = ConnectionRefusedError("refused")
+        _http._mark(origin)
+        try:
+            try:
+                raise origin
+            except OSError as error:
+                raise RuntimeError("wrapped") from error
+        except RuntimeError as outer:
+            self.assertTrue(_http.is_gateway_error(outer))
+        self.assertFalse(_http.is_gateway_error(ConnectionRefusedError("another")))
+        self.assertFalse(_http.is_gateway_error(None))
+
+    def test_description_names_the_agents_own_line(self):
+        try:
+            json.loads("{")
+        except ValueError as error:
+            self.assertRegex(describe(error, __file__), r"JSONDecodeError: .*\(.*test_agent_trainer\.py:\d+\)$")
+
+
+if __name__ == "__main__":
+    unittest.main()
