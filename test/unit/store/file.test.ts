@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { createContext } from '../../../trainer/store/context.ts';
 import { openDatabase } from '../../../trainer/store/database.ts';
+import { enqueueRollouts, listRollouts } from '../../../trainer/store/rollouts.ts';
 import { schemaVersion } from '../../../trainer/store/schema.ts';
 import { openStore } from '../../../trainer/store/store.ts';
 import { drivers, trainerError } from './support.ts';
@@ -43,6 +45,21 @@ for (const driver of drivers) {
 
     it('is refused when its folder does not exist', () => {
       assert.throws(() => openStore(path.join(folder, 'no', 'trainer.db'), { driver }), trainerError('environment', /folder exists/));
+    });
+
+    it('reports a full disk, keeps what was there and goes on when there is space', () => {
+      openStore(file, { driver }).close();
+      const db = openDatabase(file, driver);
+      const context = createContext(db, file, () => 1);
+      const pages = Number(db.get('PRAGMA page_count')!.page_count);
+      db.exec(`PRAGMA max_page_count = ${pages + 4}`);
+      enqueueRollouts(context, [{ input: 'small' }]);
+      assert.throws(() => enqueueRollouts(context, [{ input: 'next' }, { input: 'x'.repeat(100_000) }]), trainerError('environment', /disk is full: free some space/i));
+      assert.deepEqual(listRollouts(context, {}).map(({ input }) => input), ['small']);
+      db.exec(`PRAGMA max_page_count = ${pages + 400}`);
+      enqueueRollouts(context, [{ input: 'x'.repeat(100_000) }]);
+      assert.equal(listRollouts(context, {}).length, 2);
+      db.close();
     });
 
     it('serves two processes\' stores at once', () => {
