@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { sqlAgent, type SqlTask } from '../../../examples/sql-agent/agent.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-const tasks = readFileSync(`${root}examples/sql-agent/data/heldout.jsonl`, 'utf8').trimEnd().split('\n').slice(0, 12).map((line) => JSON.parse(line) as SqlTask);
+const tasks = readFileSync(`${root}examples/sql-agent/data/heldout.jsonl`, 'utf8').trimEnd().split('\n').slice(0, 6).map((line) => JSON.parse(line) as SqlTask);
 
 interface Request { messages: { role: string; content: string }[] }
 
