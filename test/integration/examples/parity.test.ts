@@ -35,7 +35,7 @@ function variants({ db, query: reference }: SqlTask): Case[] {
 describe('agent.py and the TypeScript agent', () => {
   it('describe schemas and results alike and give the same rewards', async () => {
     const tasks = readFileSync(`${folder}data/heldout.jsonl`, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line) as SqlTask);
-    const cases = tasks.flatMap(variants);
+    const cases = tasks.filter((_, i) => i % 4 === 0).flatMap(variants);
     const running = promisify(execFile)('python3', ['-c', PYTHON_DRIVER], { cwd: root, maxBuffer: 2 ** 26 });
     running.child.stdin?.end(JSON.stringify(cases));
     const python = JSON.parse((await running).stdout) as { prompts: string[]; results: [string, string, number][] };
