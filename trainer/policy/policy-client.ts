@@ -5,7 +5,7 @@ import type { PolicyInfo } from '../protocol/policy.ts';
 import type { SampleRequest } from './sampler.ts';
 
 /** The bundler gives the worker its own file beside the one this module ends up in. */
-const workerFile = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './policy-worker.js', import.meta.url);
+const workerFile = new URL(import.meta.url.endsWith('.ts') ? './worker-from-source.mjs' : './policy-worker.js', import.meta.url);
 
 /** The trainer's end of the policy thread. */
 export class PolicyClient {
@@ -32,7 +32,6 @@ export class PolicyClient {
       worker.once('error', (error) => reject(new TrainerError('internal', `The policy's thread cannot start: ${error.message}`, { cause: error })));
       worker.once('exit', (code) => reject(new TrainerError('internal', `The policy's thread ended with code ${code} while starting.`)));
     });
-    worker.removeAllListeners();
     if (first.type === 'unusable') throw fromPlain(first.error);
     if (first.type !== 'ready') throw new TrainerError('internal', `The policy's thread said "${first.type}" before it was ready.`);
     return new PolicyClient(worker, first.info);
