@@ -16,12 +16,25 @@ export function workspaceOf(command: Command): string {
 export async function runAndPrint(command: Command, request: StartRun, json: boolean): Promise<void> {
   const trainer = await openTrainer({ workspace: workspaceOf(command) });
   try {
-    const run = await runToEnd(trainer, request);
+    const run = await runToEnd(trainer, fromHere(request));
     if (json) printJson(run.result);
     else process.stdout.write(`\n${resultText(run)}\n`);
   } finally {
     await trainer.close();
   }
+}
+
+/** Paths on the command line are relative to the current folder, those of a request to the workspace. */
+function fromHere(request: StartRun): StartRun {
+  const absolute = (file: string | undefined) => (file === undefined || /^https?:/.test(file) ? file : path.resolve(file));
+  return {
+    ...request,
+    agent: absolute(request.agent), // path[:name]: the name is the end of the last segment and stays
+    data: absolute(request.data),
+    config_path: absolute(request.config_path),
+    policy: absolute(request.policy),
+    against: absolute(request.against),
+  };
 }
 
 /** Waits for the run's end. Ctrl+C cancels it and waits until its agent processes are gone. Throws when it did not succeed. */
