@@ -7,5 +7,5 @@ export async function flushOutput(): Promise<void> {
 
 async function flush(stream: Writable): Promise<void> {
   if (stream.writableLength === 0 || stream.destroyed) return;
-  await new Promise((resolve) => stream.write('', () => resolve()));
+  await new Promise<void>((resolve) => stream.write('', () => resolve()));
 }

@@ -23,7 +23,7 @@ export function operation(name: string, step?: Fn): Fn | MethodDecorator {
 }
 
 function wrap<F extends Fn>(label: string, step: F, code: Record<string, string | number>): F {
-  const named = { ...code, 'code.function.name': step.name };
+  const named = step.name ? { ...code, 'code.function.name': step.name } : code;
   const wrapped = function (this: unknown, ...args: unknown[]): unknown {
     const run = () => Reflect.apply(step, this, args) as unknown;
     const parent = currentSpan();

@@ -8,7 +8,7 @@ import inspect
 import os
 import sys
 from types import ModuleType
-from typing import Any, Callable, Dict, Optional, TypeVar
+from typing import Any, Callable, Dict, List, Optional, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,7 +35,7 @@ def load_module(file: str, workspace: str) -> ModuleType:
     """Imports the agent's file the way Python would run it: its folder and the workspace can be imported from."""
     folder, base = os.path.split(os.path.abspath(file))
     stem = os.path.splitext(base)[0]
-    package = []
+    package: List[str] = []
     root = folder
     while os.path.exists(os.path.join(root, "__init__.py")):
         root, name = os.path.split(root)
@@ -58,12 +58,14 @@ def load_module(file: str, workspace: str) -> ModuleType:
 
 def pick_agent(module: ModuleType, file: str, name: Optional[str]) -> Callable[..., Any]:
     """The marked function of the module, or any function when it is named. Raises AgentNotFound."""
-    marked = {key: value for key, value in vars(module).items()
-              if getattr(value, _MARK, False) is True and getattr(value, "__module__", None) == module.__name__}
+    marked: Dict[str, Callable[..., Any]] = {
+        key: value for key, value in vars(module).items()
+        if getattr(value, _MARK, False) is True and getattr(value, "__module__", None) == module.__name__
+    }
     listing = ", ".join(marked) if marked else "none"
     if name is not None:
-        agent = getattr(module, name, None)
-        if not callable(agent):
+        agent: Optional[Callable[..., Any]] = getattr(module, name, None)
+        if agent is None or not callable(agent):
             raise AgentNotFound(f"{file} has no function named {name!r} (agents in it: {listing}).")
         return agent
     if not marked:

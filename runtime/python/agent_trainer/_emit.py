@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any, Mapping, Optional, Union
+from typing import Any, Dict, Mapping, Optional, Union
 
 from ._context import ActiveSpan, current_span
 
@@ -24,7 +24,7 @@ def emit_reward(reward: Union[float, Mapping[str, float]], *, primary_key: Optio
     if primary_key not in dimensions:
         raise ValueError(f"emit_reward: the primary key {primary_key!r} is not among {list(dimensions)}")
     names = [primary_key] + [name for name in dimensions if name != primary_key]
-    attributes = {}
+    attributes: Dict[str, Union[str, float]] = {}
     for index, name in enumerate(names):
         attributes[f"agentlightning.reward.{index}.name"] = str(name)
         attributes[f"agentlightning.reward.{index}.value"] = as_reward(dimensions[name], "emit_reward")

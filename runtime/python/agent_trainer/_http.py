@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import http.client
 import sys
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Optional, Tuple
 
 from ._context import current_span
 
@@ -75,8 +75,8 @@ def _hook_http_client() -> None:
         if not self.__dict__.pop("_agent_trainer_traced", False) and value:
             original_putheader(self, "traceparent", value)
         try:
-            return original_endheaders(self, *args, **kwargs)
-        except OSError as error:
+            return original_endheaders(self, *args, **kwargs)  # connects
+        except Exception as error:  # clients on top of http.client (urllib3) raise types of their own
             _mark(error)
             raise
 
@@ -90,30 +90,33 @@ def _hook_http_client() -> None:
             raise
 
     connection.putheader = putheader  # type: ignore[method-assign]
-    connection.endheaders = endheaders  # type: ignore[method-assign, assignment]
+    connection.endheaders = endheaders  # type: ignore[method-assign]
     connection.getresponse = getresponse  # type: ignore[method-assign]
 
 
-_hooked_httpx = False
+_unhooked = {"httpx", "httpx2"}  # the OpenAI SDK uses one or the other, by its version
 
 
 def hook_httpx() -> None:
-    """Hooks httpx (the OpenAI SDK's client) once it is imported; cheap to call again."""
-    global _hooked_httpx
-    httpx: Any = sys.modules.get("httpx")
-    if _hooked_httpx or _gateway is None or not hasattr(httpx, "AsyncClient"):
-        return
-    _hooked_httpx = True
+    """Hooks httpx clients once they are imported; cheap to call again."""
+    for name in list(_unhooked):
+        module: Any = sys.modules.get(name)
+        if _gateway is not None and hasattr(module, "AsyncClient"):
+            _unhooked.discard(name)
+            _hook_clients(module)
+
+
+def _hook_clients(httpx: Any) -> None:
     original_send = httpx.Client.send
     original_async_send = httpx.AsyncClient.send
+    broken = (httpx.NetworkError, httpx.RemoteProtocolError, httpx.ConnectTimeout)
 
     def prepare(request: Any) -> bool:
         if (request.url.host, request.url.port) != _gateway:
             return False
         value = _traceparent()
-        headers: Dict[str, str] = request.headers
-        if value and "traceparent" not in headers:
-            headers["traceparent"] = value
+        if value and "traceparent" not in request.headers:
+            request.headers["traceparent"] = value
         return True
 
     @functools.wraps(original_send)
@@ -121,7 +124,7 @@ def hook_httpx() -> None:
         ours = prepare(request)
         try:
             return original_send(self, request, **kwargs)
-        except httpx.NetworkError as error:
+        except broken as error:
             if ours:
                 _mark(error)
             raise
@@ -131,7 +134,7 @@ def hook_httpx() -> None:
         ours = prepare(request)
         try:
             return await original_async_send(self, request, **kwargs)
-        except httpx.NetworkError as error:
+        except broken as error:
             if ours:
                 _mark(error)
             raise

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { attr } from '../../../trainer/protocol/span.ts';
-import { bench, fixtures, workspace, type Bench } from './harness.ts';
+import { bench, fixtures, label, workspace, type Bench } from './harness.ts';
 
 const python = `${fixtures}behaviours.py`;
 const typescript = `${fixtures}behaviours.ts`;
@@ -114,6 +114,19 @@ describe('what an agent can be', function () {
       const folder = workspace({ 'agent.mjs': `import { rollout } from 'agent-trainer/runtime';\nexport const agent = rollout(() => 0.25);\n` });
       await desk.runner('agent.mjs', {}, { workspace: folder });
       assert.equal(await rewardOf(), 0.25);
+    });
+
+    it('one that uses the OpenAI SDK: its calls belong to their step, and a gateway that is gone is seen through it', async () => {
+      const runner = await desk.runner(`${typescript}:agent`);
+      const [rollout] = await desk.roll([{ do: 'call_sdk' }]);
+      assert.equal(rollout!.attempt!.reward, 1, rollout!.attempt!.error!);
+      const spans = desk.store.listSpans(rollout!.rollout_id);
+      const call = spans.find((span) => span.attributes[attr.operationName] === 'chat')!;
+      assert.equal(label(spans.find(({ span_id }) => span_id === call.parent_id)!), 'ask');
+      await runner.stop();
+      await desk.runner(`${typescript}:agent`, {}, { gateway: { url: 'http://127.0.0.1:9', key: 'k' } });
+      const [lost] = await desk.roll([{ do: 'call_sdk' }]);
+      assert.equal(lost!.attempt!.outcome, 'infra_error', lost!.attempt!.error!);
     });
 
     it('an error in a promise that nobody awaits ends its attempt and its worker, nothing else', async () => {
