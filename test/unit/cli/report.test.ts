@@ -10,8 +10,8 @@ function rollout(task: string, reward: number | null, phase: string): AttemptedR
     last_heartbeat_time: null, metadata: null, outcome: reward === null ? 'infra_error' : 'scored', reward, error: null,
   };
   return AttemptedRollout.parse({
-    rollout_id: `${task}-${phase}`, run_id: 'ru-1', input: { question: `Which <b>${task}</b>?` }, task_id: task, step: null, mode: 'test', resources_id: null,
-    status: 'succeeded', start_time: 1, end_time: 2, config: {}, metadata: { phase }, attempt,
+    rollout_id: `${task}-${phase}`, run_id: 'ru-1', input: { question: `Which <b>${task}</b>?` }, task_id: task, step: null, mode: 'val', resources_id: null,
+    status: 'succeeded', start_time: 1, end_time: 2, config: {}, metadata: { evaluation: phase }, attempt,
   });
 }
 

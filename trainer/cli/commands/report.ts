@@ -22,8 +22,8 @@ export function addReportCommand(program: Command): void {
         const run = knownRun(store, runId);
         const result = TrainResult.safeParse(run.result);
         if (run.kind !== 'train' || !result.success) throw new TrainerError('conflict', `Run ${runId} is not a finished training run (it is a ${run.kind} run, ${run.status}), so there is nothing to report yet.`);
-        const evaluated = store.listRollouts({ run_id: runId, mode: 'test' });
-        const pairs = pairByTask(inPhase(evaluated, 'before'), inPhase(evaluated, 'after'));
+        const evaluated = store.listRollouts({ run_id: runId, mode: 'val' });
+        const pairs = pairByTask(ofSide(evaluated, 'before'), ofSide(evaluated, 'after'));
         const examples = pickExamples(pairs, 3).map((pair) => ({ before: withSpans(store, pair.before), after: withSpans(store, pair.after) }));
         writeFileSync(options.out, reportHtml({ run, result: result.data, steps: store.listSteps(runId), pairs, examples }));
         process.stderr.write(`Report: ${path.resolve(options.out)}\n`);
@@ -33,8 +33,10 @@ export function addReportCommand(program: Command): void {
     });
 }
 
-function inPhase(rollouts: AttemptedRollout[], phase: 'before' | 'after'): AttemptedRollout[] {
-  return rollouts.filter((rollout) => rollout.metadata?.phase === phase);
+/** The counted rollouts of one side; a task that was run again counts with its last one. */
+function ofSide(rollouts: AttemptedRollout[], side: 'before' | 'after'): AttemptedRollout[] {
+  const byTask = new Map(rollouts.filter((rollout) => rollout.metadata?.evaluation === side).map((rollout) => [rollout.task_id, rollout]));
+  return [...byTask.values()];
 }
 
 function withSpans(store: Store, rollout: AttemptedRollout): ReportRollout {
