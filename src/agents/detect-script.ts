@@ -86,7 +86,8 @@ function readClass(class_: SyntaxNode, textOf: TextOf, names: Names, add: (name:
   const className = class_.getChild('VariableDefinition');
   for (const method of class_.getChild('ClassBody')?.getChildren('MethodDeclaration') ?? []) {
     const methodName = method.getChild('PropertyDefinition');
-    const decorated = method.getChildren('Decorator').some((decorator) => decorator.lastChild !== null && isWrapper(decorator.lastChild, textOf, names));
+    // A worker makes an instance for each attempt: static methods are no agents.
+    const decorated = method.getChild('static') === null && method.getChildren('Decorator').some((decorator) => decorator.lastChild !== null && isWrapper(decorator.lastChild, textOf, names));
     if (decorated && className !== null && methodName !== null) add(`${textOf(className)}.${textOf(methodName)}`, methodName);
   }
 }

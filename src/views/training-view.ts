@@ -51,7 +51,7 @@ function factsOf(run: Run, steps: StepMetrics[], now: number): Fact[] {
     const first = steps.find((step) => step.reward_mean !== null)?.reward_mean ?? null;
     const change = first === null || last.reward_mean === null || steps.length < 2 ? '' : `${signed(last.reward_mean - first, 3)} since step 1`;
     facts.push({ label: 'Reward, last step', value: number(last.reward_mean, 3), note: change });
-    facts.push({ label: 'Speed', value: `${compact(last.rollouts_per_s)} rollouts/s`, note: `${compact(last.tokens_per_s)} tokens/s` });
+    facts.push({ label: 'Rollouts per second', value: compact(last.rollouts_per_s), note: `${compact(last.tokens_per_s)} tokens/s` });
   }
   facts.push({ label: 'Time', value: duration(Math.max(0, (run.end_time ?? now) - run.create_time)), note: new Date(run.create_time * 1000).toLocaleTimeString() });
   return facts;
@@ -91,7 +91,7 @@ function curveOf(run: Run, steps: StepMetrics[]): TrainingView['curve'] {
 }
 
 const stageTitles: Record<(typeof funnelStages)[number], string> = {
-  rollouts: 'Rollouts', calls: 'LLM calls', with_token_ids: 'With token ids', scored: 'Scored', trainable: 'Trainable', used: 'Used in the update',
+  rollouts: 'Rollouts', calls: 'LLM calls', with_token_ids: 'With token ids', scored: 'Scored', trainable: 'Trainable', used: 'Used in update',
 };
 
 function funnelOf(step: StepMetrics | undefined): TrainingView['funnel'] {

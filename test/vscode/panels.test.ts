@@ -6,6 +6,7 @@ import type { Frame } from 'playwright-core';
 import type { Outcome } from '../../trainer/protocol/rollout.ts';
 import { aRollout, aRun, aStep, spansOf } from '../fixtures/recorded-runs.ts';
 import { ReplayTrainer } from '../fixtures/replay-trainer.ts';
+import { until } from './poll.ts';
 import { packedExtension, realVSCode, root } from './real-vscode.ts';
 import { themes, VSCodeWindow } from './window.ts';
 import type { Theme } from './window.ts';
@@ -149,11 +150,4 @@ function curveColours(frame: Frame): Promise<number> {
     for (let at = 0; at < pixels.length; at += 4) colours.add(((pixels[at] ?? 0) << 16) + ((pixels[at + 1] ?? 0) << 8) + (pixels[at + 2] ?? 0));
     return colours.size;
   });
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  for (const deadline = Date.now() + 30_000; !condition();) {
-    if (Date.now() > deadline) assert.fail('the condition was not met in time');
-    await new Promise((resolve) => { setTimeout(resolve, 50); });
-  }
 }

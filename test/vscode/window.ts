@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,9 +10,10 @@ import type { Browser, Frame, Page } from 'playwright-core';
 import type { RealVSCode } from './real-vscode.ts';
 
 export const themes = { light: 'Light 2026', dark: 'Dark 2026', 'high-contrast': 'Default High Contrast' } as const;
+const themeLabels = { ...themes, 'high-contrast': 'Dark High Contrast' };
 export type Theme = keyof typeof themes;
 
-const flags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+export const browserFlags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 export const screenshots = join(import.meta.dirname, '..', 'out', 'screenshots');
 
 /** A real VS Code with the extension installed, open on a folder, in a headless browser. */
@@ -44,7 +45,7 @@ export class VSCodeWindow {
     const server = spawn(code.node, [code.entry, '--auth', 'none', '--bind-addr', `127.0.0.1:${port}`, ...common, '--disable-telemetry', '--disable-update-check', ...(options.trusted === false ? [] : ['--disable-workspace-trust'])], { env: environment, stdio: ['ignore', 'pipe', 'inherit'], detached: true });
     try {
       await saysSo(server, /HTTP server listening/);
-      const browser = await chromium.launch({ executablePath: code.chromium, args: flags });
+      const browser = await chromium.launch({ executablePath: code.chromium, args: browserFlags });
       const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
       await page.goto(`http://127.0.0.1:${port}/?folder=${encodeURIComponent(folder)}`);
       await page.locator('.monaco-workbench').waitFor({ timeout: 60_000 });
@@ -59,22 +60,21 @@ export class VSCodeWindow {
   get pid(): number { return this.server.pid ?? 0; }
 
   async openFile(name: string): Promise<void> {
-    await this.page.keyboard.press('Control+P');
-    await this.quickInput(name);
+    await this.page.keyboard.press('F1');
+    await this.quickInput(name, name);
     await this.page.locator(`.tab.active[data-resource-name="${name}"]`).first().waitFor();
-    await this.page.locator('.editor-instance .view-lines').first().click({ position: { x: 1, y: 1 } });
   }
 
   async command(title: string): Promise<void> {
     await this.page.keyboard.press('F1');
-    await this.quickInput(`>${title}`);
+    await this.quickInput(`>${title}`, title);
   }
 
-  private async quickInput(text: string): Promise<void> {
+  private async quickInput(text: string, expected: string): Promise<void> {
     const input = this.page.locator('.quick-input-widget input[type=text]');
     await input.waitFor();
     await input.fill(text);
-    await this.page.locator('.quick-input-list .monaco-list-row').first().waitFor();
+    await this.page.locator('.quick-input-list .monaco-list-row', { hasText: expected }).first().waitFor();
     await this.page.keyboard.press('Enter');
   }
 
@@ -92,9 +92,9 @@ export class VSCodeWindow {
   }
 
   async setTheme(theme: Theme): Promise<void> {
-    const file = join(this.home, 'data', 'User', 'settings.json');
-    const settings = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
-    writeFileSync(file, JSON.stringify({ ...settings, 'workbench.colorTheme': themes[theme] }));
+    await this.command('Preferences: Color Theme');
+    await this.page.locator('.quick-input-list .monaco-list-row', { hasText: 'Solarized' }).first().waitFor();
+    await this.quickInput(themeLabels[theme], themeLabels[theme]);
     const kind = { light: 'vs', dark: 'vs-dark', 'high-contrast': 'hc-black' }[theme];
     await this.page.locator(`.monaco-workbench.${kind}`).first().waitFor();
   }
@@ -112,7 +112,7 @@ export class VSCodeWindow {
   }
 }
 
-function stopGroup(server: ChildProcess): void {
+export function stopGroup(server: ChildProcess): void {
   if (server.pid !== undefined) process.kill(-server.pid, 'SIGTERM');
 }
 
@@ -134,7 +134,7 @@ function saysSo(child: ChildProcess, pattern: RegExp): Promise<void> {
   });
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
   const { port } = server.address() as AddressInfo;

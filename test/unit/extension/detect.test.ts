@@ -46,7 +46,7 @@ describe('detecting agents', () => {
       ['not exported', 'a.ts', `${imported}const hidden = rollout(f);`, []],
       ['a default export', 'a.ts', `${imported}export default rollout(f);`, ['default']],
       ['CommonJS', 'a.cjs', "const { rollout } = require('agent-trainer/runtime');\nexports.solve = rollout(f);\nmodule.exports.other = rollout(g);", ['solve', 'other']],
-      ['decorated methods', 'a.ts', `${imported}export class Solver { @rollout async run(task) {} other() {} }`, ['Solver.run']],
+      ['decorated methods', 'a.ts', `${imported}export class Solver { @rollout async run(task) {} other() {} @rollout static no() {} }`, ['Solver.run']],
       ['JSX around it', 'a.tsx', `${imported}const view = <div>{1}</div>;\nexport const solve = rollout(f);`, ['solve']],
       ['a missing value above', 'a.ts', `${imported}const a = ;\nexport const solve = rollout(async (t => {`, ['solve']],
       ['a missing brace above', 'a.ts', `${imported}function broken() { if (x {\nexport const solve = rollout(async (t) => 1);`, ['solve']],

@@ -4,12 +4,17 @@ import { join } from 'node:path';
 import { commands, panels, settings } from '../../../src/ids.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
-const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+interface Manifest {
+  activationEvents: string[];
+  capabilities: { untrustedWorkspaces: { restrictedConfigurations: string[] } };
+  contributes: { commands: { command: string }[]; configuration: { properties: Record<string, unknown> } };
+}
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
 const texts = JSON.parse(readFileSync(join(root, 'package.nls.json'), 'utf8')) as Record<string, string>;
 
 describe('the manifest', () => {
   it('contributes exactly the commands of the code', () => {
-    assert.deepEqual(manifest.contributes.commands.map(({ command }: { command: string }) => command).sort(), Object.values(commands).sort());
+    assert.deepEqual(manifest.contributes.commands.map(({ command }) => command).sort(), Object.values(commands).sort());
   });
 
   it('contributes exactly the settings of the code, and restricts those that name a program', () => {

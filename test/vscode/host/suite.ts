@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+import { commands } from '../../../src/ids.ts';
+import { startOpenAIServer } from '../../fixtures/openai-server.ts';
+import type { OpenAIServer } from '../../fixtures/openai-server.ts';
+import { until } from '../poll.ts';
+
+const folder = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? '';
+const state = join(folder, '.agent-trainer');
+const agent = join(folder, 'greeter.py');
+
+interface Remembered { agents: string[]; runs: { kind: string; status: string }[] }
+const remembered = (): Remembered => (existsSync(join(state, 'workspace.json')) ? JSON.parse(readFileSync(join(state, 'workspace.json'), 'utf8')) as Remembered : { agents: [], runs: [] });
+const server = (): { pid: number } | null => (existsSync(join(state, 'server.json')) ? JSON.parse(readFileSync(join(state, 'server.json'), 'utf8')) as { pid: number } : null);
+
+async function lensesOf(file: string): Promise<vscode.CodeLens[]> {
+  await vscode.window.showTextDocument(vscode.Uri.file(file));
+  let lenses: vscode.CodeLens[] = [];
+  await until(async () => {
+    lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', vscode.Uri.file(file), 10);
+    return lenses.length > 0;
+  });
+  return lenses;
+}
+
+describe('the extension in its host', () => {
+  let model: OpenAIServer;
+  before(async () => { model = await startOpenAIServer(); });
+  after(() => model.close());
+
+  it('wakes up with a folder that holds a configuration and has every command from then on', async () => {
+    await until(() => vscode.extensions.getExtension('agent-trainer.agent-trainer')?.isActive === true);
+    const all = await vscode.commands.getCommands(true);
+    for (const command of Object.values(commands)) assert.ok(all.includes(command), command);
+  });
+
+  it('notes the agents of the folder', async () => {
+    await until(() => remembered().agents.length === 2);
+    assert.deepEqual(remembered().agents, ['greeter.py:greet', 'greeter.ts:greet']);
+  });
+
+  for (const name of ['greeter.py', 'greeter.ts']) {
+    it(`offers a dry run and training over the agent of ${name}`, async () => {
+      const lenses = await lensesOf(join(folder, name));
+      assert.deepEqual(lenses.map((lens) => lens.command?.command), [commands.dryRun, commands.train]);
+      assert.deepEqual(lenses[0]?.command?.arguments, [{ file: join(folder, name), name: 'greet' }]);
+    });
+  }
+
+  it('follows an edit', async () => {
+    const document = await vscode.workspace.openTextDocument(vscode.Uri.file(agent));
+    const edit = new vscode.WorkspaceEdit();
+    edit.insert(document.uri, document.positionAt(document.getText().length), '\n\n@rollout\ndef second(task):\n    return (');
+    await vscode.workspace.applyEdit(edit);
+    await until(async () => (await lensesOf(agent)).length === 4);
+    await vscode.commands.executeCommand('workbench.action.files.revert');
+  });
+
+  it('runs an agent with the real trainer: started, used, noted', async () => {
+    writeFileSync(join(folder, 'agent-trainer.json'), JSON.stringify({ agent: 'greeter.py:greet', data: { train: 'tasks.jsonl' }, model: { endpoint: model.url, name: 'tiny' } }));
+    await vscode.commands.executeCommand(commands.dryRun, { file: agent, name: 'greet' });
+    await until(() => remembered().runs[0]?.status === 'succeeded');
+    assert.equal(remembered().runs[0]?.kind, 'dev');
+    assert.equal(model.requests.filter((request) => request.path.endsWith('/chat/completions')).length, 3);
+  });
+
+  it('starts the trainer again when it is killed', async () => {
+    const { pid } = server() ?? assert.fail('no trainer');
+    process.kill(pid, 'SIGKILL');
+    await until(() => server() !== null && server()?.pid !== pid);
+    await until(async () => (await fetch(String((JSON.parse(readFileSync(join(state, 'server.json'), 'utf8')) as { url: string }).url) + '/healthz')).ok);
+  });
+
+  it('says why a run cannot start, and stays usable', async () => {
+    rmSync(join(folder, 'tasks.jsonl'));
+    const before = remembered().runs.length;
+    const outcome = vscode.commands.executeCommand(commands.dryRun, { file: agent, name: 'greet' });
+    const toast = outcome.then(() => 'the command waits for its toast');
+    await until(() => remembered().runs.length === before);
+    await vscode.commands.executeCommand('notifications.clearAll');
+    assert.equal(await toast, 'the command waits for its toast');
+  });
+});

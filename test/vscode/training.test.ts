@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { until } from './poll.ts';
+import { descendantsOf, isRunning } from './processes.ts';
+import { packedExtension, realVSCode, root } from './real-vscode.ts';
+import { VSCodeWindow } from './window.ts';
+
+const agentFolder = join(root, 'examples', 'sql-agent');
+
+/** The product as a newcomer meets it: packed, installed, on the sample agent, with the real trainer and the real model. */
+describe('training the sample agent in a real VS Code', function () {
+  this.timeout(300_000);
+  let folder = '';
+  let window: VSCodeWindow | undefined;
+
+  before(async function () {
+    const code = await realVSCode();
+    if ('missing' in code) {
+      console.log(`    skipped: ${code.missing}`);
+      return this.skip();
+    }
+    folder = mkdtempSync(join(tmpdir(), 'agent-trainer-training-'));
+    cpSync(agentFolder, join(folder, 'sql-agent'), { recursive: true, filter: (path) => !path.includes('.agent-trainer') });
+    mkdirSync(join(folder, 'node_modules'));
+    symlinkSync(join(root, 'node_modules', 'sql.js'), join(folder, 'node_modules', 'sql.js')); // what `npm install` would bring
+    shortenTraining(join(folder, 'sql-agent', 'agent-trainer.json'));
+    window = await VSCodeWindow.open(code, packedExtension(), folder);
+  });
+
+  afterEach(async function () {
+    if (this.currentTest?.state === 'failed') await window?.screenshot(`failed-${this.currentTest.title.replace(/\W+/g, '-')}`);
+  });
+
+  after(async () => {
+    await window?.close();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
+
+  const open = (): VSCodeWindow => window ?? assert.fail('no window');
+  const trainerPid = (): number => (JSON.parse(readFileSync(join(folder, '.agent-trainer', 'server.json'), 'utf8')) as { pid: number }).pid;
+  const runs = (): { kind: string; status: string }[] => {
+    const file = join(folder, '.agent-trainer', 'workspace.json');
+    return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as { runs: { kind: string; status: string }[] }).runs : [];
+  };
+
+  it('a dry run of the Python agent shows its spans', async () => {
+    await open().openFile('agent.py');
+    const lens = open().page.locator('.editor-instance .codelens-decoration a', { hasText: 'Dry run' });
+    await lens.first().click({ timeout: 60_000 });
+    const frame = await open().webview('.tree', 90_000);
+    await frame.locator('[role=treeitem]:not([data-kind=rollout])').nth(2).waitFor({ timeout: 90_000 });
+    await frame.locator('.status-text', { hasText: 'Finished' }).waitFor({ timeout: 90_000 });
+    assert.equal(await frame.locator('[data-kind=rollout]').count(), 10);
+    await frame.locator('[data-kind=llm]').first().click();
+    await frame.locator('.message[data-role=assistant]').first().waitFor();
+    await open().screenshot('real-dry-run');
+  });
+
+  it('Train Agent trains, and the curve moves with each step', async () => {
+    await open().openFile('agent.ts');
+    await open().command('Agent Trainer: Train Agent');
+    const frame = await open().webview('figure.curve', 90_000);
+    const counts: number[] = [];
+    await until(async () => {
+      const points = Number(await frame.locator('figure.curve').getAttribute('data-points'));
+      if (points !== counts.at(-1)) counts.push(points);
+      return points === 3;
+    }, 240_000);
+    assert.deepEqual(counts.filter((count) => count > 0), [1, 2, 3]);
+    await frame.locator('.status-text', { hasText: 'Finished' }).waitFor({ timeout: 120_000 });
+    await frame.locator('.fact', { hasText: 'Held-out reward' }).waitFor();
+    await open().screenshot('real-training');
+  });
+
+  it('Cancel ends a run and leaves no agent process', async () => {
+    shortenTraining(join(folder, 'sql-agent', 'agent-trainer.json'), 200);
+    await open().openFile('agent.ts');
+    await open().command('Agent Trainer: Train Agent');
+    const frame = await open().webview('figure.curve', 60_000);
+    await frame.locator('figure.curve[data-points="1"]').waitFor({ timeout: 120_000 });
+    const trainer = trainerPid();
+    assert.notDeepEqual(descendantsOf(trainer), [], 'agents are at work');
+    await frame.locator('vscode-button', { hasText: 'Cancel' }).click();
+    await frame.locator('.status-text', { hasText: 'Cancelled' }).waitFor({ timeout: 60_000 });
+    await until(() => descendantsOf(trainer).length === 0, 30_000);
+    assert.equal(runs().at(0)?.status, 'cancelled');
+  });
+
+  it('closing the window ends the idle trainer', async () => {
+    const trainer = trainerPid();
+    assert.ok(isRunning(trainer));
+    await window?.close();
+    window = undefined;
+    await until(() => !isRunning(trainer), 30_000);
+  });
+});
+
+/** A few steps of a few rollouts on few tasks. */
+function shortenTraining(file: string, steps = 3): void {
+  const config = JSON.parse(readFileSync(file, 'utf8')) as { data: object; grpo: object };
+  writeFileSync(file, JSON.stringify({ ...config, data: { ...config.data, limit: 12 }, grpo: { ...config.grpo, steps, train_batch_size: 4, group_size: 4 } }));
+}
