@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { configJson, parseConfig, readConfig } from '../../../trainer/models/config.ts';
+import { bfloat16ToFloat32, float16ToFloat32, float32ToFloat16 } from '../../../trainer/models/half.ts';
+import { loadModel, saveModel } from '../../../trainer/models/model-folder.ts';
+import { readSafetensors, writeSafetensors } from '../../../trainer/models/safetensors.ts';
+import { initialParameters, loadParameters } from '../../../trainer/models/weights.ts';
+import { smallConfig, smallWeights } from './small-model.ts';
+
+describe('model files', () => {
+  let folder: string;
+  beforeEach(() => { folder = mkdtempSync(path.join(tmpdir(), 'models-')); });
+  afterEach(() => rmSync(folder, { recursive: true }));
+  const at = (name: string) => path.join(folder, name);
+  const refuses = (action: () => Promise<unknown>, message: RegExp) => assert.rejects(action, (error: Error & { code?: string }) => {
+    assert.match(error.message, message);
+    return error.name === 'TrainerError';
+  });
+
+  describe('config.json', () => {
+    it('comes back as it was written', () => {
+      for (const config of [smallConfig, { ...smallConfig, tied: false, eosIds: [2, 5], headDim: 8 }]) assert.deepEqual(parseConfig(configJson(config), 'c'), config);
+    });
+
+    it('is that of a real Qwen2.5 model', () => {
+      const config = parseConfig({
+        architectures: ['Qwen2ForCausalLM'], attention_dropout: 0, bos_token_id: 151643, eos_token_id: 151645, hidden_act: 'silu', hidden_size: 896, initializer_range: 0.02,
+        intermediate_size: 4864, max_position_embeddings: 32768, max_window_layers: 21, model_type: 'qwen2', num_attention_heads: 14, num_hidden_layers: 24, num_key_value_heads: 2,
+        rms_norm_eps: 1e-6, rope_theta: 1e6, sliding_window: 32768, tie_word_embeddings: true, torch_dtype: 'bfloat16', use_cache: true, use_sliding_window: false, vocab_size: 151936,
+      }, 'c');
+      assert.equal(config.headDim, 64);
+      assert.equal(config.ropeTheta, 1e6);
+      assert.deepEqual(config.eosIds, [151645]);
+    });
+
+    it('is refused with the reason', () => {
+      const json = configJson(smallConfig);
+      const bad = (changes: object, message: RegExp) => assert.throws(() => parseConfig({ ...json, ...changes }, 'my/config.json'), message);
+      bad({ model_type: 'mamba' }, /my\/config.json: the model type "mamba" is not supported/);
+      bad({ hidden_size: 'big' }, /hidden_size/);
+      bad({ use_sliding_window: true }, /sliding-window/);
+      bad({ rope_scaling: { type: 'yarn' } }, /rope_scaling/);
+      bad({ num_key_value_heads: 3 }, /multiple of num_key_value_heads \(3\)/);
+      assert.throws(() => parseConfig([], 'x'), /no "model_type"/);
+    });
+
+    it('joins the end-of-sequence ids of both files', async () => {
+      writeFileSync(at('config.json'), JSON.stringify(configJson(smallConfig)));
+      writeFileSync(at('generation_config.json'), JSON.stringify({ eos_token_id: [7, 2] }));
+      assert.deepEqual((await readConfig(folder)).eosIds, [2, 7]);
+      writeFileSync(at('config.json'), '{');
+      await refuses(() => readConfig(folder), /config.json is not valid JSON/);
+    });
+
+    it('missing is said so', () => refuses(() => readConfig(folder), /There is no .*config.json/));
+  });
+
+  describe('safetensors', () => {
+    const tensors = new Map([['a', { shape: [2, 2], data: Float32Array.of(1, -2.5, 1e-30, 3e38) }], ['b.c', { shape: [1], data: Float32Array.of(0.1) }], ['empty', { shape: [0], data: new Float32Array(0) }]]);
+
+    it('keeps float32 bit for bit', async () => {
+      await writeSafetensors(at('m'), tensors);
+      assert.deepEqual(await readSafetensors(at('m')), tensors);
+    });
+
+    it('writes float16 to half precision', async () => {
+      await writeSafetensors(at('m'), new Map([['a', { shape: [3], data: Float32Array.of(0.1, -70000, 2 ** -24) }]]), 'F16');
+      assert.deepEqual([...(await readSafetensors(at('m'))).get('a')!.data], [0.0999755859375, -Infinity, 2 ** -24]);
+    });
+
+    it('refuses damaged files by name', async () => {
+      const header = (json: unknown, data = 8) => {
+        const text = Buffer.from(typeof json === 'string' ? json : JSON.stringify(json));
+        const length = Buffer.alloc(8);
+        length.writeBigUInt64LE(BigInt(text.length));
+        writeFileSync(at('m'), Buffer.concat([length, text, Buffer.alloc(data)]));
+      };
+      writeFileSync(at('m'), 'abc');
+      await refuses(() => readSafetensors(at('m')), /only 3 bytes/);
+      writeFileSync(at('m'), Buffer.alloc(20, 0xff));
+      await refuses(() => readSafetensors(at('m')), /header of \d+ bytes does not fit/);
+      header('not json');
+      await refuses(() => readSafetensors(at('m')), /header is not JSON/);
+      header({ w: { dtype: 'F32', shape: [3], data_offsets: [0, 8] } });
+      await refuses(() => readSafetensors(at('m')), /"w" of shape \[3\] has 8 bytes instead of 12/);
+      header({ w: { dtype: 'F32', shape: [4], data_offsets: [0, 16] } });
+      await refuses(() => readSafetensors(at('m')), /"w" ends beyond the end/);
+      header({ w: { dtype: 'I8', shape: [8], data_offsets: [0, 8] } });
+      await refuses(() => readSafetensors(at('m')), /"w" has type I8/);
+      header({ w: { dtype: 'F32', shape: [-1], data_offsets: [0, 8] } });
+      await refuses(() => readSafetensors(at('m')), /"w"/);
+      await refuses(() => readSafetensors(at('none')), /cannot be opened/);
+    });
+  });
+
+  it('converts 16-bit floats exactly', () => {
+    const all = Uint16Array.from({ length: 65536 }, (_, i) => i).filter((h) => (h & 0x7c00) !== 0x7c00 || (h & 0x3ff) === 0);
+    assert.deepEqual(float32ToFloat16(float16ToFloat32(all)), all);
+    assert.deepEqual([...float16ToFloat32(Uint16Array.of(0x3c00, 0xc000, 0x7bff, 0x0001, 0x7c00))], [1, -2, 65504, 2 ** -24, Infinity]);
+    assert.deepEqual([...float32ToFloat16(Float32Array.of(1 + 2 ** -11, 1 + 3 * 2 ** -11, 65519, 65520))], [0x3c00, 0x3c02, 0x7bff, 0x7c00]);
+    assert.deepEqual([...bfloat16ToFloat32(Uint16Array.of(0x3f80, 0xc2c8))], [1, -100]);
+  });
+
+  describe('a model folder', () => {
+    it('comes back bit for bit, its embeddings still tied', async () => {
+      const weights = smallWeights();
+      await saveModel(folder, { config: smallConfig, weights });
+      const read = await loadModel(folder);
+      assert.deepEqual(read, { config: smallConfig, weights });
+      assert.ok(!(await readSafetensors(at('model.safetensors'))).has('lm_head.weight'));
+    });
+
+    it('is refused when the weights are another model’s', async () => {
+      await saveModel(folder, { config: smallConfig, weights: smallWeights() });
+      await refuses(() => loadParameters(folder, { ...smallConfig, layers: 3 }), /no tensor "model.layers.2.input_layernorm.weight"/);
+      await refuses(() => loadParameters(folder, { ...smallConfig, layers: 1 }), /is not part of a qwen2 model/);
+      await refuses(() => loadParameters(folder, { ...smallConfig, vocab: 24 }), /"model.embed_tokens.weight" has shape \[23, 16\], but config.json asks for \[24, 16\]/);
+    });
+
+    it('may be in shards', async () => {
+      const weights = smallWeights();
+      const entries = [...weights.tensors];
+      await writeSafetensors(at('one.safetensors'), new Map(entries.slice(0, 5)));
+      await writeSafetensors(at('two.safetensors'), new Map(entries.slice(5)));
+      await refuses(() => loadParameters(folder, smallConfig), /no model.safetensors/);
+      writeFileSync(at('model.safetensors.index.json'), JSON.stringify({ weight_map: Object.fromEntries(entries.map(([name], i) => [name, i < 5 ? 'one.safetensors' : 'two.safetensors'])) }));
+      assert.deepEqual((await loadParameters(folder, smallConfig)).flat, weights.flat);
+      writeFileSync(at('model.safetensors.index.json'), JSON.stringify({ weight_map: { a: '../../etc/passwd' } }));
+      await refuses(() => loadParameters(folder, smallConfig), /index.json/);
+    });
+  });
+
+  it('initial weights follow the seed', () => {
+    const weights = initialParameters({ ...smallConfig, hidden: 64, heads: 16 }, 4);
+    assert.deepEqual(weights, initialParameters({ ...smallConfig, hidden: 64, heads: 16 }, 4));
+    assert.notDeepEqual(weights.flat, initialParameters({ ...smallConfig, hidden: 64, heads: 16 }, 5).flat);
+    const { data } = weights.tensors.get('model.layers.0.self_attn.q_proj.weight')!;
+    const deviation = Math.sqrt(data.reduce((sum, x) => sum + x * x, 0) / data.length);
+    assert.ok(Math.abs(deviation - 0.02) < 0.001, String(deviation));
+    assert.ok(weights.tensors.get('model.norm.weight')!.data.every((x) => x === 1));
+    assert.ok(weights.tensors.get('model.layers.1.self_attn.k_proj.bias')!.data.every((x) => x === 0));
+  });
+});
