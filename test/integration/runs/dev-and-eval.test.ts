@@ -9,7 +9,9 @@ import { openTrainer, type Trainer } from '../../../trainer/server/trainer.ts';
 import { say, startOpenAIServer, type OpenAIServer } from '../../fixtures/openai-server.ts';
 import { letterTasks, makeWorkspace, nodeAgent, pythonAgent, type Workspace } from './workspace.ts';
 
-describe('dry runs and evaluations', () => {
+describe('dry runs and evaluations', function () {
+  this.timeout(60_000); // worker processes start in each
+
   let workspace: Workspace;
   let trainer: Trainer;
   let model: OpenAIServer;
@@ -62,7 +64,7 @@ describe('dry runs and evaluations', () => {
   });
 
   it('a failing task is a result, not the end', async () => {
-    workspace.write('mixed.jsonl', [{ question: 'a', letter: 'e' }, { question: 'b', letter: 'e', crash: 'this' }]);
+    workspace.write('mixed.jsonl', [{ question: 'a', letters: 'e' }, { question: 'b', letters: 'e', crash: 'this' }]);
     const run = await toEnd({ kind: 'dev', agent: 'agent.py', data: 'mixed.jsonl', policy: model.url });
     const { rollouts, mean_reward } = DevResult.parse(run.result);
     assert.deepEqual(rollouts.map((rollout) => rollout.status), ['scored', 'agent_error']);
@@ -72,7 +74,7 @@ describe('dry runs and evaluations', () => {
 
   it('an evaluation scores a policy; one against another compares the same tasks with the same seeds', async () => {
     const weak = await serve('e!!!!!!!');
-    workspace.write('two.jsonl', [...letterTasks(4), { id: 'bad', question: 'x', letter: 'e', crash: 'it' }]);
+    workspace.write('two.jsonl', [...letterTasks(4), { id: 'bad', question: 'x', letters: 'e', crash: 'it' }]);
     const alone = EvalResult.parse((await toEnd({ kind: 'eval', agent: 'agent.py', data: 'two.jsonl', policy: model.url })).result);
     assert.deepEqual(alone.policy, { mean_reward: 0.4, n: 5 });
     assert.equal(alone.difference, null);
@@ -109,7 +111,7 @@ describe('dry runs and evaluations', () => {
   it('cancel ends the agent processes, then the run; a second cancel is refused', async () => {
     const pids = path.join(workspace.folder, 'pids');
     mkdirSync(pids);
-    workspace.write('hang.jsonl', Array.from({ length: 3 }, () => ({ question: 'a', letter: 'e', hang: pids })));
+    workspace.write('hang.jsonl', Array.from({ length: 3 }, () => ({ question: 'a', letters: 'e', hang: pids })));
     const { run_id } = trainer.runs.start({ kind: 'dev', agent: 'agent.ts', data: 'hang.jsonl', policy: model.url });
     while (readdirSync(pids).length < 2) await new Promise((resolve) => setTimeout(resolve, 20)); // mocha's time limit ends it
     const run = await trainer.runs.cancel(run_id);
@@ -123,7 +125,7 @@ describe('dry runs and evaluations', () => {
   it('a second trainer leaves the runs of a living one alone, and marks those of a dead one', async () => {
     const pids = path.join(workspace.folder, 'pids');
     mkdirSync(pids);
-    workspace.write('hang.jsonl', [{ question: 'a', letter: 'e', hang: pids }]);
+    workspace.write('hang.jsonl', [{ question: 'a', letters: 'e', hang: pids }]);
     const { run_id } = trainer.runs.start({ kind: 'dev', agent: 'agent.ts', data: 'hang.jsonl', policy: model.url });
     while (readdirSync(pids).length < 1) await new Promise((resolve) => setTimeout(resolve, 20));
     const dead = trainer.store.createRun({ run_id: 'ru-dead', kind: 'train', status: 'running', phase: 'training', agent: 'agent.py', config: {}, create_time: 1, end_time: null, error: null, result: null });

@@ -32,7 +32,9 @@ function outcome(run: Run): unknown {
   return { before, after, difference, steps };
 }
 
-describe('training runs', () => {
+describe('training runs', function () {
+  this.timeout(240_000); // whole runs, several of them in some tests
+
   const workspaces: Workspace[] = [];
   const trainers: Trainer[] = [];
 

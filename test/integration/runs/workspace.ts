@@ -17,7 +17,7 @@ export function makeWorkspace(files: Record<string, string | object> = {}): Work
   return { folder, write, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** Asks the model one question; the reward is the share of the task's letter in the answer. */
+/** Asks the model one question; the reward is the share of the task's letters in the answer. */
 export const pythonAgent = `
 import json
 import urllib.request
@@ -32,13 +32,13 @@ def count_letters(task, llm):
         request = urllib.request.Request(llm.endpoint + "/chat/completions", body, {"content-type": "application/json", "authorization": "Bearer " + llm.api_key})
         with urllib.request.urlopen(request, timeout=60) as response:
             text = json.load(response)["choices"][0]["message"]["content"] or ""
-    return text.count(task["letter"]) / max(1, len(text))
+    return sum(text.count(letter) for letter in task["letters"]) / max(1, len(text))
 `;
 
 export const nodeAgent = `
 import { operation, rollout } from 'agent-trainer/runtime';
 
-interface Task { question: string; letter: string; hang?: string }
+interface Task { question: string; letters: string; hang?: string }
 
 const ask = operation('answer', async (llm: { endpoint: string; api_key: string; model: string }, question: string): Promise<string> => {
   const response = await fetch(llm.endpoint + '/chat/completions', {
@@ -57,10 +57,10 @@ export const countLetters = rollout(async (task: Task, { llm }) => {
     await new Promise(() => setInterval(() => {}, 1000));
   }
   const text = await ask(llm, task.question);
-  return [...text].filter((letter) => letter === task.letter).length / Math.max(1, text.length);
+  return [...text].filter((letter) => task.letters.includes(letter)).length / Math.max(1, [...text].length);
 });
 `;
 
-export function letterTasks(count: number, from = 0): { id: string; question: string; letter: string }[] {
-  return Array.from({ length: count }, (_, i) => ({ id: `q${from + i}`, question: `Say ${from + i}`, letter: 'e' }));
+export function letterTasks(count: number, from = 0): { id: string; question: string; letters: string }[] {
+  return Array.from({ length: count }, (_, i) => ({ id: `q${from + i}`, question: `Say ${from + i}`, letters: 'abcdefghijklmnopqrstuvwxyz' }));
 }
