@@ -66,6 +66,9 @@ describe('evaluation', () => {
     const most = [...Array<number>(30).fill(1), ...Array<number>(20).fill(0), ...Array<number>(50).fill(1)];
     assert.equal(compare(scores(half), scores(most)).verdict?.word, 'better');
     assert.equal(compare(scores(most), scores(half)).verdict?.word, 'worse');
+    const few = compare(scores([1, 1, 1, 1, 1, 1]), scores([0, 0, 0, 1, 1, 1]));
+    assert.ok(few.difference!.ci95[1] < 0 && few.difference!.p_value > 0.05);
+    assert.equal(few.verdict?.word, 'no difference shown');
     const undecided = compare(scores([0, 1, 0, 1]), scores([1, 0, 0, 1])).verdict;
     assert.ok(undecided?.word === 'no difference shown');
     close(undecided.smallest_effect, Math.sqrt(7.849 * (2 / 3) / 4), 1e-9);
