@@ -24,8 +24,8 @@ export interface Trainer {
   url: string;
   /** What RPC clients must present. */
   token: string;
-  /** Holds url and token, readable for this user alone. */
-  tokenFile: string;
+  /** Holds url and token, readable for this user alone; null when the trainer is not announced. */
+  tokenFile: string | null;
   /** Ends its runs, waits for their processes, and closes everything. */
   close(): Promise<void>;
 }
@@ -35,12 +35,14 @@ export interface TrainerOptions {
   workspace: string;
   /** Default: a free one. */
   port?: number | undefined;
+  /** Write `server.json`, so that editors find the trainer and use it. Not for one that ends with its own run. */
+  announce?: boolean;
   /** Where failures of the trainer itself are told, one line each. */
   log?: (line: string) => void;
 }
 
 /** Throws TrainerError 'environment' when the folder or the port cannot be used. */
-export async function openTrainer({ workspace, port = 0, log = (line) => void process.stderr.write(`${line}\n`) }: TrainerOptions): Promise<Trainer> {
+export async function openTrainer({ workspace, port = 0, announce = false, log = (line) => void process.stderr.write(`${line}\n`) }: TrainerOptions): Promise<Trainer> {
   const folder = prepareFolder(workspace);
   const store = openStore(path.join(folder, 'trainer.db'));
   const token = newSecret();
@@ -58,8 +60,8 @@ export async function openTrainer({ workspace, port = 0, log = (line) => void pr
     runs.recover();
     const connections = new Connections(app.server, token, { store, runs }, log);
     closing.push(() => connections.close());
-    const tokenFile = await writeServerFile(folder, { url, token, gateway_key: gatewayKey, pid: process.pid });
-    closing.push(() => removeServerFile(tokenFile, token));
+    const tokenFile = announce ? await writeServerFile(folder, { url, token, gateway_key: gatewayKey, pid: process.pid }) : null;
+    if (tokenFile !== null) closing.push(() => removeServerFile(tokenFile, token));
     return { store, runs, gateway, connections, url, token, tokenFile, close };
   } catch (error) {
     await close();

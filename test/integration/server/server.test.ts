@@ -17,10 +17,12 @@ import { Client, open } from './client.ts';
 describe('trainer server', () => {
   let workspace: Workspace;
   let trainer: Trainer;
+  let tokenFile: string;
 
   beforeEach(async () => {
     workspace = makeWorkspace({ 'agent.ts': nodeAgent, 'tasks.jsonl': letterTasks(4) });
-    trainer = await openTrainer({ workspace: workspace.folder });
+    trainer = await openTrainer({ workspace: workspace.folder, announce: true });
+    tokenFile = trainer.tokenFile ?? '';
   });
   afterEach(async () => {
     await trainer.close();
@@ -67,7 +69,7 @@ describe('trainer server', () => {
     });
 
     it('the gateway has a key of its own', async () => {
-      const { gateway_key } = JSON.parse(readFileSync(trainer.tokenFile, 'utf8')) as { gateway_key: string };
+      const { gateway_key } = JSON.parse(readFileSync(tokenFile, 'utf8')) as { gateway_key: string };
       assert.notEqual(gateway_key, trainer.token);
       assert.equal(await get('/v1/models', { authorization: `Bearer ${trainer.token}` }), 401);
       assert.equal(await get('/v1/models', { authorization: `Bearer ${gateway_key}` }), 503);
@@ -80,12 +82,16 @@ describe('trainer server', () => {
     });
 
     it('the token file is for its owner alone and goes with the trainer', async () => {
-      assert.equal(trainer.tokenFile, path.join(workspace.folder, '.agent-trainer', 'server.json'));
-      assert.equal(statSync(trainer.tokenFile).mode & 0o777, 0o600);
-      const { url, token, pid } = JSON.parse(readFileSync(trainer.tokenFile, 'utf8')) as Record<string, unknown>;
+      assert.equal(tokenFile, path.join(workspace.folder, '.agent-trainer', 'server.json'));
+      assert.equal(statSync(tokenFile).mode & 0o777, 0o600);
+      const { url, token, pid } = JSON.parse(readFileSync(tokenFile, 'utf8')) as Record<string, unknown>;
       assert.deepEqual({ url, token, pid }, { url: trainer.url, token: trainer.token, pid: process.pid });
       await trainer.close();
-      assert.throws(() => statSync(trainer.tokenFile), /ENOENT/);
+      assert.throws(() => statSync(tokenFile), /ENOENT/);
+      const unannounced = await openTrainer({ workspace: workspace.folder });
+      assert.equal(unannounced.tokenFile, null);
+      assert.throws(() => statSync(tokenFile), /ENOENT/);
+      await unannounced.close();
       assert.equal(readFileSync(path.join(workspace.folder, '.agent-trainer', '.gitignore'), 'utf8'), '*\n');
     });
   });

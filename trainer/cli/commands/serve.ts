@@ -10,7 +10,7 @@ export function addServeCommand(program: Command): void {
     .option('--port <n>', 'port on the loopback interface (default: a free one)', integerArgument('--port'))
     .option('--parent-pid <pid>', 'stop when this process has gone and no training run is active', integerArgument('--parent-pid'))
     .action(async (options: { port?: number; parentPid?: number }, command: Command) => {
-      const trainer = await openTrainer({ workspace: workspaceOf(command), port: options.port });
+      const trainer = await openTrainer({ workspace: workspaceOf(command), port: options.port, announce: true });
       // The window that started us may close while training goes on: then nobody reads our output any more.
       for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
       printJson({ url: trainer.url, token_file: trainer.tokenFile });
