@@ -1,8 +1,20 @@
 import { randomBytes } from 'node:crypto';
-import type { Uri, Webview, WebviewPanel } from 'vscode';
+import type { TabInputWebview, Uri, ViewColumn, Webview, WebviewPanel } from 'vscode';
+import { panels } from '../ids.ts';
 import type { VSCode } from '../vscode.ts';
 
 export interface Page { name: 'training' | 'trace'; title: string }
+
+/** Where a new panel goes: to our other one if that is open, else beside the active editor. */
+export function panelColumn(vscode: VSCode): ViewColumn {
+  const group = vscode.window.tabGroups.all.find(({ tabs }) => tabs.some(({ input }) => input instanceof vscode.TabInputWebview && isOurs(input)));
+  return group?.viewColumn ?? vscode.ViewColumn.Beside;
+}
+
+// VS Code gives the view type a prefix of its own in tabs.
+function isOurs(input: TabInputWebview): boolean {
+  return Object.values(panels).some((type) => input.viewType.endsWith(type));
+}
 
 /** The folder pages load from; they may read nothing else. */
 export function pageRoot(vscode: VSCode, extensionUri: Uri): Uri {

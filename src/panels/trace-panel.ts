@@ -10,7 +10,7 @@ import { runHeader } from '../views/run-header.ts';
 import { TraceBook } from '../views/trace-book.ts';
 import type { Workspace } from '../workspace.ts';
 import { coalesce } from './coalesce.ts';
-import { openPage, pageRoot } from './page.ts';
+import { openPage, pageRoot, panelColumn } from './page.ts';
 
 const Shown = z.object({ folder: z.string(), run_id: z.string().nullable() });
 
@@ -46,8 +46,8 @@ export class TracePanel {
   /** Opens the panel on a run, and there on a rollout. @throws TrainerError when the trainer cannot be reached */
   async show(workspace: Workspace, run_id: string, rollout_id: string | null): Promise<void> {
     if (this.panel === null) {
-      const { ViewColumn, window, l10n } = this.services.vscode;
-      this.adopt(window.createWebviewPanel(panels.trace, l10n.t('Trace'), { viewColumn: ViewColumn.Beside, preserveFocus: true }, { localResourceRoots: [pageRoot(this.services.vscode, this.extensionUri)] }));
+      const { window, l10n } = this.services.vscode;
+      this.adopt(window.createWebviewPanel(panels.trace, l10n.t('Trace'), { viewColumn: panelColumn(this.services.vscode), preserveFocus: true }, { localResourceRoots: [pageRoot(this.services.vscode, this.extensionUri)] }));
     } else this.panel.reveal(undefined, true);
     await this.follow(workspace, run_id, await this.stepOf(workspace, run_id, rollout_id), rollout_id);
   }

@@ -8,7 +8,7 @@ import type { Services } from '../services.ts';
 import { emptyTrainingView, trainingView } from '../views/training-view.ts';
 import type { Workspace } from '../workspace.ts';
 import { coalesce } from './coalesce.ts';
-import { openPage, pageRoot } from './page.ts';
+import { openPage, pageRoot, panelColumn } from './page.ts';
 
 /** What the page keeps over a reload of the window: which run it shows. */
 const Shown = z.object({ folder: z.string(), run_id: z.string().nullable() });
@@ -33,9 +33,9 @@ export class TrainingPanel {
   show(workspace: Workspace, run_id: string | null): void {
     this.shown = { workspace, run_id };
     if (this.panel === null) {
-      const { ViewColumn, window, l10n } = this.services.vscode;
+      const { window, l10n } = this.services.vscode;
       const title = l10n.t('Training');
-      this.adopt(window.createWebviewPanel(panels.training, title, { viewColumn: ViewColumn.Beside, preserveFocus: true }, { localResourceRoots: [pageRoot(this.services.vscode, this.extensionUri)] }));
+      this.adopt(window.createWebviewPanel(panels.training, title, { viewColumn: panelColumn(this.services.vscode), preserveFocus: true }, { localResourceRoots: [pageRoot(this.services.vscode, this.extensionUri)] }));
     } else {
       this.panel.reveal(undefined, true);
       this.push();

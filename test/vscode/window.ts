@@ -74,8 +74,7 @@ export class VSCodeWindow {
     const input = this.page.locator('.quick-input-widget input[type=text]');
     await input.waitFor();
     await input.fill(text);
-    await this.page.locator('.quick-input-list .monaco-list-row', { hasText: expected }).first().waitFor();
-    await this.page.keyboard.press('Enter');
+    await this.page.locator('.quick-input-list .monaco-list-row').filter({ has: this.page.getByText(expected, { exact: true }) }).first().click();
   }
 
   /** The document inside the webview that holds `selector`, once it is there. */
@@ -93,7 +92,6 @@ export class VSCodeWindow {
 
   async setTheme(theme: Theme): Promise<void> {
     await this.command('Preferences: Color Theme');
-    await this.page.locator('.quick-input-list .monaco-list-row', { hasText: 'Solarized' }).first().waitFor();
     await this.quickInput(themeLabels[theme], themeLabels[theme]);
     const kind = { light: 'vs', dark: 'vs-dark', 'high-contrast': 'hc-black' }[theme];
     await this.page.locator(`.monaco-workbench.${kind}`).first().waitFor();

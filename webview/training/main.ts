@@ -16,7 +16,7 @@ const header = runHeaderView((run: RunHeader) => [
 ]);
 const progress = progressView();
 const facts = h('dl', { class: 'facts' });
-const drawFacts = part(facts, (items: TrainingView['facts']) => items.map((fact) => h('div', { class: 'fact' }, h('dt', {}, fact.label), h('dd', { class: 'value' }, fact.value), h('dd', { class: 'note' }, fact.note))));
+const drawFacts = part(facts, (items: TrainingView['facts']) => items.map((fact) => h('div', { class: fact.note.length > 30 ? 'fact wide' : 'fact' }, h('dt', {}, fact.label), h('dd', { class: 'value' }, fact.value), h('dd', { class: 'note' }, fact.note))));
 const curve = curveView();
 const funnel = h('section', { class: 'funnel', 'aria-label': 'Sample funnel' });
 const drawFunnel = part(funnel, funnelRows);
