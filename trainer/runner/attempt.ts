@@ -33,9 +33,15 @@ export class AttemptExecution {
 
   /** Resolves when the outcome is in the store. Rejects when the store fails. */
   async run(gateway: Gateway, model: string, timeoutSeconds: number): Promise<void> {
-    const seconds = this.#rollout.config.timeout_seconds ?? timeoutSeconds;
+    const { resources_id, config } = this.#rollout;
+    const resources = resources_id === null ? {} : this.#store.getResources(resources_id)?.resources;
+    if (!resources) {
+      this.#store.finishAttempt(this.#rollout.rollout_id, this.attempt_id, { outcome: 'infra_error', error: `The rollout asks for resources ${resources_id}, which do not exist.` });
+      return;
+    }
+    const seconds = config.timeout_seconds ?? timeoutSeconds;
     const timer = setTimeout(() => this.#timeUp(seconds), seconds * 1000);
-    const ending = await this.#worker.run(this.#message(gateway, model));
+    const ending = await this.#worker.run(this.#message(gateway, model, resources));
     this.#ended = true;
     clearTimeout(timer);
     await pipesAreRead(); // what the agent printed before it sent its result
@@ -71,15 +77,15 @@ export class AttemptExecution {
     this.logs.finish();
   }
 
-  #message({ url, key }: Gateway, model: string): RunMessage {
-    const { rollout_id, run_id, input, task_id, step, mode, metadata, resources_id, config } = this.#rollout;
+  #message({ url, key }: Gateway, model: string, resources: RunMessage['resources']): RunMessage {
+    const { rollout_id, run_id, input, task_id, step, mode, metadata, config } = this.#rollout;
     const { attempt_id } = this;
     return {
       type: 'run',
       rollout: { rollout_id, attempt_id, run_id, input, task_id, step, mode, metadata },
       trace_id: traceIdOf(attempt_id),
       llm: { endpoint: `${url}/rollout/${rollout_id}/attempt/${attempt_id}/v1`, model, api_key: key, sampling_parameters: config.sampling },
-      resources: resources_id === null ? {} : this.#store.getResources(resources_id)?.resources ?? {},
+      resources,
     };
   }
 }

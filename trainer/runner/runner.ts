@@ -58,10 +58,15 @@ export class Runner {
     this.#target = options.config.n_runners;
   }
 
-  /** Resolves when the first worker has loaded the agent. Throws TrainerError 'environment' (no interpreter) or 'agent' (it cannot be loaded). */
+  /** Resolves when the first worker has loaded the agent. Throws TrainerError 'environment' (no interpreter), 'agent' (it cannot be loaded) or 'cancelled' (stopped meanwhile). */
   async start(): Promise<void> {
     this.#command = await workerCommand(this.#options.agent, this.#options.config, this.#workspace);
-    this.#connections = await Connections.listen();
+    const connections = await Connections.listen();
+    if (this.#stopping) {
+      connections.close();
+      throw stoppedWhileStarting();
+    }
+    this.#connections = connections;
     this.#reaper = new Reaper();
     this.#unsubscribe = this.#options.store.onEvent((event) => this.#notice(event));
     // One first: an agent that cannot be loaded fails here, once, and the others find its transpiled files.
@@ -69,8 +74,9 @@ export class Runner {
     try {
       await first.ready;
     } catch (error) {
+      const stopped = this.#stopping;
       await this.stop();
-      throw error;
+      throw stopped ? stoppedWhileStarting() : error;
     }
     this.#fill();
   }
@@ -221,4 +227,8 @@ export class Runner {
     if (onError) onError(error);
     else queueMicrotask(() => { throw error instanceof Error ? error : new TrainerError('internal', String(error)); });
   }
+}
+
+function stoppedWhileStarting(): TrainerError {
+  return new TrainerError('cancelled', 'The agent\'s workers were stopped while they started.');
 }

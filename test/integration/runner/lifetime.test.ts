@@ -81,6 +81,14 @@ for (const { language, file } of languages) {
       await until(() => noneOf(running));
     });
 
+    it('a rollout whose resources do not exist says so, and the worker goes on', async () => {
+      await desk.runner(`${file}:agent`);
+      const [lost, fine] = await desk.store.waitForRollouts([...desk.enqueue([{ do: 'reward' }], {}, 'rs-none'), ...desk.enqueue([{ do: 'reward' }])]);
+      assert.equal(lost!.attempt!.outcome, 'infra_error');
+      assert.match(lost!.attempt!.error!, /resources rs-none, which do not exist/);
+      assert.equal(fine!.attempt!.outcome, 'scored');
+    });
+
     it('retries as the rollout says, each time a new attempt', async () => {
       await desk.runner(`${file}:agent`);
       const [failed] = await desk.roll([{ do: 'raise' }], { max_attempts: 3, retry_condition: ['failed'] });

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { chmodSync } from 'node:fs';
+import { chmodSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { TrainerError, type ErrorCode } from '../../../trainer/protocol/errors.ts';
-import { bench, fixtures, workspace, type Bench } from './harness.ts';
+import { RunnerConfig } from '../../../trainer/protocol/config.ts';
+import { Runner, resolveAgent } from '../../../trainer/runner/runner.ts';
+import { bench, fixtures, run_id, until, workspace, type Bench } from './harness.ts';
 
 describe('starting a runner fails once, with what to do', function () {
   this.timeout(60_000);
@@ -58,6 +60,18 @@ describe('starting a runner fails once, with what to do', function () {
     const script = fileURLToPath(new URL('trainer-process.ts', import.meta.url));
     const ended = promisify(execFile)(process.execPath, ['--import', 'tsx', script, 'a.py', folder, 'none']);
     await assert.rejects(ended, { code: 1, stderr: /a\.py cannot be imported: ValueError: boom/ });
+  });
+
+  it('being stopped meanwhile', async () => {
+    const folder = workspace({ 'a.py': 'import os, time\nopen("loading", "w").close()\ntime.sleep(600)\n' });
+    const options = { store: desk.store, run_id, agent: resolveAgent('a.py', folder), gateway: { url: desk.url, key: 'k' }, config: RunnerConfig.parse({}), workspace: folder, modelName: () => 'tiny' };
+    const early = new Runner(options);
+    const started = assert.rejects(early.start(), { code: 'cancelled' });
+    await Promise.all([early.stop(), started]);
+    const loading = new Runner(options);
+    const failed = assert.rejects(loading.start(), { code: 'cancelled' });
+    await until(() => existsSync(join(folder, 'loading')));
+    await Promise.all([loading.stop(), failed]);
   });
 
   it('several agents and none chosen', async () => {
