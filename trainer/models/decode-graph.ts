@@ -1,7 +1,7 @@
 import { GraphBuilder, type Value } from '../engine/graph.ts';
 import type { Tensor } from '../engine/tensor.ts';
 import type { Qwen2Config } from './config.ts';
-import { causalAttention, decoder, ropeTables, vocabularyLogits, weightInputs, type Attention, type Weights } from './qwen2.ts';
+import { causalAttention, decoder, ropeTables, vocabularyLogits, type Attention, type Weights } from './qwen2.ts';
 
 /** Graph outputs with the new keys and values of a layer. */
 export const keyOutput = (layer: number) => `key ${layer}`;
@@ -10,15 +10,19 @@ export const valueOutput = (layer: number) => `value ${layer}`;
 export const pastKeyInput = (layer: number) => `past key ${layer}`;
 export const pastValueInput = (layer: number) => `past value ${layer}`;
 
+/**
+ * Weights are part of the compiled graph. ONNX Runtime packs them once, which makes products of few rows two to three times faster; and it sums packed products
+ * in one order whatever the number of rows, where the order for weights fed as inputs changes with it: a request would not repeat among others bit for bit.
+ */
 export type FrozenWeights = ReadonlyMap<string, Tensor<'float32'>>;
 
 /**
- * Whole prompts at once. Inputs: every parameter by name, tokens int32 [B, T] (padded on the right), last int32 [B] (flat index b·T + t of each row's last token).
+ * Whole prompts at once. Inputs: tokens int32 [B, T] (padded on the right), last int32 [B] (flat index b·T + t of each row's last token).
  * Outputs: logits [B, V] after the last token; key and value [B, kvHeads, T, headDim] of each layer, keys rotated.
  */
-export function prefillGraph(config: Qwen2Config, batch: number, length: number): GraphBuilder {
+export function prefillGraph(config: Qwen2Config, weights: FrozenWeights, batch: number, length: number): GraphBuilder {
   const b = new GraphBuilder();
-  const weight = weightInputs(b, config);
+  const weight = constants(b, weights);
   const plain = causalAttention(b, config, batch, length);
   const attention: Attention = (projections) => {
     const { output, key, value } = plain(projections);
@@ -33,8 +37,7 @@ export function prefillGraph(config: Qwen2Config, batch: number, length: number)
 }
 
 /**
- * One token for each of B rows over a key/value cache of P positions. The weights are part of the compiled graph, which makes products of few rows
- * two to three times faster than weights fed as inputs. Inputs: tokens int32 [B, 1], position int32 [B, 1] of the token,
+ * One token for each of B rows over a key/value cache of P positions. Inputs: tokens int32 [B, 1], position int32 [B, 1] of the token,
  * visible [B, P] (0 for cached positions to attend to, -1e9 for others), past keys and values [B, kvHeads, P, headDim] of each layer.
  * Outputs: logits [B, V]; key and value [B, kvHeads, 1, headDim] of each layer, for the caller to put in the cache at `position`.
  */

@@ -8,19 +8,18 @@ import { SessionCache, type EngineOptions } from './sessions.ts';
 /** Keys and values of a prompt, [kvHeads, length, headDim] per layer, and the logits [V] after its last token. */
 export interface PrefilledPrompt { length: number; keys: Float32Array[]; values: Float32Array[]; logits: Float32Array }
 
-const prefillTokens = 1024; // per run: enough to fill the cores, few enough that running requests do not wait long
+const prefillRows = 4; // prompts per run; one or two are run alone
 const hidden = -1e9;
 
 /**
  * Runs the decoder for sampling, over a cache of `slots` rows of which the first `n` are in use. What a row yields depends on nothing but the row:
- * prompts are padded to a length that is a function of their own, and the kernels treat rows alike wherever they stand in the batch.
+ * prompts are padded to a length that is a function of their own, and the kernels give a row the same bits in any batch.
  */
 export class DecodeModel {
   readonly config: Qwen2Config;
   readonly slots: number;
   readonly #weights: ParameterBlock;
-  readonly #prefill: SessionCache;
-  readonly #step: SessionCache;
+  readonly #sessions: SessionCache;
   #capacity = 0;
   #keys: Float32Array[] = [];
   #values: Float32Array[] = [];
@@ -32,25 +31,25 @@ export class DecodeModel {
     this.config = config;
     this.slots = slots;
     this.#weights = weights;
-    this.#prefill = new SessionCache(engine, 16);
-    this.#step = new SessionCache(engine, 6);
+    this.#sessions = new SessionCache(engine, 24);
     this.#lengths = new Int32Array(slots);
   }
 
-  /** To be called after the weights have changed: steps hold them packed. */
-  async weightsChanged(): Promise<void> { await this.#step.release(); }
+  /** To be called after the weights have changed: the compiled graphs hold them. */
+  async weightsChanged(): Promise<void> { await this.#sessions.release(); }
 
   /** Runs prompts of any lengths; the results are in the order given. */
   async prefill(prompts: readonly (readonly number[])[]): Promise<PrefilledPrompt[]> {
     const results: PrefilledPrompt[] = [];
     const byLength = new Map<number, number[]>();
-    prompts.forEach(({ length }, i) => byLength.set(lengthBucket(length), [...byLength.get(lengthBucket(length)) ?? [], i]));
+    prompts.forEach(({ length }, i) => byLength.set(promptBucket(length), [...byLength.get(promptBucket(length)) ?? [], i]));
     for (const [length, members] of byLength) {
-      const capacity = Math.max(1, Math.floor(prefillTokens / length));
-      for (let start = 0; start < members.length; start += capacity) {
-        const part = members.slice(start, start + capacity);
-        const run = await this.#runPrefill(part.map((i) => prompts[i] as readonly number[]), part.length === 1 ? 1 : capacity, length);
+      for (let start = 0; start < members.length;) {
+        const batch = members.length - start > 2 ? prefillRows : 1;
+        const part = members.slice(start, start + batch);
+        const run = await this.#runPrefill(part.map((i) => prompts[i] as readonly number[]), batch, length);
         part.forEach((i, row) => { results[i] = run[row] as PrefilledPrompt; });
+        start += part.length;
       }
     }
     return results;
@@ -82,7 +81,7 @@ export class DecodeModel {
     this.#reserve(Math.max(...tokens.map((_, slot) => this.#lengths[slot] as number)) + 1);
     const { layers, kvHeads, headDim, vocab } = this.config;
     const batch = tokens.length <= 8 ? Math.min(8, this.slots) : this.slots;
-    const session = await this.#step.get(`${batch} ${this.#capacity}`, () => stepGraph(this.config, this.#weights.tensors, batch, this.#capacity));
+    const session = await this.#sessions.get(`step ${batch} ${this.#capacity}`, () => stepGraph(this.config, this.#weights.tensors, batch, this.#capacity));
     const padded = new Int32Array(batch);
     padded.set(tokens);
     const feeds: Record<string, Tensor> = {
@@ -104,10 +103,7 @@ export class DecodeModel {
     return (result['logits']?.data as Float32Array).subarray(0, tokens.length * vocab);
   }
 
-  async release(): Promise<void> {
-    await this.#prefill.release();
-    await this.#step.release();
-  }
+  async release(): Promise<void> { await this.#sessions.release(); }
 
   async #runPrefill(prompts: readonly (readonly number[])[], batch: number, length: number): Promise<PrefilledPrompt[]> {
     const { layers, kvHeads, headDim, vocab } = this.config;
@@ -117,8 +113,8 @@ export class DecodeModel {
       tokens.set(prompt, row * length);
       last[row] = row * length + prompt.length - 1;
     });
-    const session = await this.#prefill.get(`${batch} ${length}`, () => prefillGraph(this.config, batch, length));
-    const feeds = { ...Object.fromEntries(this.#weights.tensors), tokens: wrap('int32', [batch, length], tokens), last: wrap('int32', [batch], last) };
+    const session = await this.#sessions.get(`prefill ${batch} ${length}`, () => prefillGraph(this.config, this.#weights.tensors, batch, length));
+    const feeds = { tokens: wrap('int32', [batch, length], tokens), last: wrap('int32', [batch], last) };
     const result = await session.run(feeds);
     return prompts.map((prompt, row) => {
       const cut = (name: string) => {
@@ -179,7 +175,10 @@ export class DecodeModel {
   }
 }
 
-/** Cache lengths: 128, 256, 384, 512, then 1.5 and 2 times a power of two. */
+/** Prompts are padded to multiples of 64 or more: a compiled graph each, to be made anew after every update. */
+function promptBucket(length: number): number { return Math.ceil(lengthBucket(length) / 64) * 64; }
+
+/** Cache lengths: 128, 256, then 1.5 and 2 times a power of two. */
 function cacheBucket(length: number): number {
   const power = 2 ** Math.ceil(Math.log2(Math.max(length, 128)));
   return length <= power * 0.75 && power > 256 ? power * 0.75 : power;

@@ -23,9 +23,8 @@ describe('tokenizer', () => {
 
   it('loses nothing of any text', () => {
     fc.assert(fc.property(fc.string({ unit: 'grapheme', maxLength: 40 }), (text) => {
-      const clean = text.toWellFormed();
-      assert.equal(tokenizer.decode(tokenizer.encode(clean)), clean);
-      assert.equal(pieces(tokenizer.encode(clean)).join(''), clean);
+      assert.equal(tokenizer.decode(tokenizer.encode(text)), text);
+      assert.equal(pieces(tokenizer.encode(text)).join(''), text);
     }));
   });
 

@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict';
+import type { Qwen2Config } from '../../../trainer/models/config.ts';
+import { Detokenizer } from '../../../trainer/models/detokenizer.ts';
+import type { ParameterBlock } from '../../../trainer/models/weights.ts';
+import { DecodeModel } from '../../../trainer/policy/decode-model.ts';
+import { Learner } from '../../../trainer/policy/learner.ts';
+import { rowLogprobs } from '../../../trainer/policy/grpo-update.ts';
+import { Sampler, type SampleEvent, type SampleRequest, type SampledToken } from '../../../trainer/policy/sampler.ts';
+import { referenceLogprobs } from '../models/reference.ts';
+import { engine, randomTokens, smallConfig, smallWeights } from '../models/small-model.ts';
+
+interface Result { tokens: number[]; logprobs: number[]; alternatives: SampledToken['alternatives'][]; end: string }
+
+class Harness {
+  readonly results = new Map<number, Result>();
+  readonly model: DecodeModel;
+  readonly sampler: Sampler;
+
+  constructor(config: Qwen2Config, weights: ParameterBlock, { slots = 8, stopIds = [] as number[] } = {}) {
+    this.model = new DecodeModel(config, weights, engine, slots);
+    // Token n prints as the letter at n, so that stop strings can be written down.
+    this.sampler = new Sampler(this.model, stopIds, () => new Detokenizer((id) => Uint8Array.of(97 + (id % 26))), (event) => this.#collect(event));
+  }
+
+  submit(request: Partial<SampleRequest> & { id: number; prompt: number[] }): void {
+    this.results.set(request.id, { tokens: [], logprobs: [], alternatives: [], end: '' });
+    this.sampler.submit({ max_tokens: 12, temperature: 1, top_p: 1, top_k: 0, seed: request.id, stop: [], top_logprobs: 0, ...request });
+  }
+
+  async finish(): Promise<void> {
+    while (this.sampler.running || this.sampler.waiting) await this.turn();
+  }
+
+  async turn(): Promise<void> {
+    if (this.sampler.waiting) await this.sampler.admit();
+    if (this.sampler.running) await this.sampler.step();
+  }
+
+  async sample(request: Partial<SampleRequest> & { prompt: number[] }): Promise<Result> {
+    this.submit({ id: 1, ...request });
+    await this.finish();
+    return this.results.get(1)!;
+  }
+
+  #collect(event: SampleEvent): void {
+    const result = this.results.get(event.id)!;
+    if (event.type !== 'token') result.end = event.type === 'done' ? event.finish : event.error.code;
+    else {
+      result.tokens.push(event.token.token);
+      result.logprobs.push(event.token.logprob);
+      result.alternatives.push(event.token.alternatives);
+    }
+  }
+}
+
+describe('sampler', () => {
+  const harnesses: Harness[] = [];
+  const harness = (...args: ConstructorParameters<typeof Harness>) => {
+    const made = new Harness(...args);
+    harnesses.push(made);
+    return made;
+  };
+  afterEach(async () => { for (const { model } of harnesses.splice(0)) await model.release(); });
+  const prompt = randomTokens(7, 2);
+
+  it('samples from the distribution of the whole sequence, cache or not', async () => {
+    const weights = smallWeights();
+    for (const length of [1, 7, 40]) {
+      const context = randomTokens(length, 2);
+      const { tokens, logprobs } = await harness(smallConfig, weights).sample({ prompt: context, max_tokens: 20 });
+      const expected = referenceLogprobs(smallConfig, weights, [...context, ...tokens]).slice(length);
+      tokens.forEach((_, i) => near(logprobs[i]!, expected[i]!, 3e-5));
+    }
+  });
+
+  it('agrees with the trainer at any temperature', async () => {
+    const weights = smallWeights();
+    const learner = new Learner(smallConfig, weights, engine);
+    for (const temperature of [1, 0.6, 0]) {
+      const { tokens, logprobs } = await harness(smallConfig, weights).sample({ prompt, max_tokens: 20, temperature });
+      const row = { tokens: [...prompt, ...tokens], mask: [...prompt.map(() => 0), ...tokens.map(() => 1)], temperature };
+      const [trained] = await rowLogprobs(learner, [row], 1024);
+      logprobs.forEach((logprob, i) => near(logprob, trained![prompt.length + i]!, 1e-5));
+      assert.ok(trained!.slice(0, prompt.length).every((x) => x === 0));
+    }
+    await learner.release();
+  });
+
+  it('grows its cache without changing what is sampled', async () => {
+    const config = { ...smallConfig, contextLength: 400 };
+    const weights = smallWeights(config);
+    const { tokens, logprobs, end } = await harness(config, weights).sample({ prompt: randomTokens(100, 4), max_tokens: 300 });
+    assert.equal(tokens.length, 300);
+    assert.equal(end, 'length');
+    const expected = referenceLogprobs(config, weights, [...randomTokens(100, 4), ...tokens]).slice(100);
+    tokens.forEach((_, i) => near(logprobs[i]!, expected[i]!, 5e-5));
+  }).timeout(60_000);
+
+  it('repeats a request bit for bit whatever runs beside it, in any order', async () => {
+    // The sample policy's widths: large enough for the blocked kernels.
+    const config = { ...smallConfig, vocab: 768, hidden: 128, intermediate: 352, layers: 2, headDim: 32, contextLength: 512 };
+    const weights = smallWeights(config);
+    const request = (id: number) => ({ id, prompt: randomTokens(20 + ((id * 37) % 120), id, config.vocab), max_tokens: 5 + ((id * 11) % 40) });
+    const alone = new Map<number, Result>();
+    for (const id of [1, 2, 3, 4]) {
+      const h = harness(config, weights, { slots: 32 });
+      h.submit(request(id));
+      await h.finish();
+      alone.set(id, h.results.get(id)!);
+    }
+    const crowded = harness(config, weights, { slots: 32 });
+    for (let id = 40; id > 20; id--) crowded.submit(request(id));
+    crowded.submit(request(4));
+    for (let i = 0; i < 6; i++) await crowded.turn();
+    for (const id of [2, 3]) crowded.submit(request(id));
+    for (let id = 20; id > 5; id--) crowded.submit(request(id));
+    for (let i = 0; i < 9; i++) await crowded.turn();
+    crowded.submit({ ...request(50), prompt: randomTokens(300, 9, config.vocab), max_tokens: 60 });
+    crowded.submit(request(1));
+    await crowded.finish();
+    for (const [id, result] of alone) assert.deepEqual(crowded.results.get(id), result, `request ${id}`);
+  }).timeout(60_000);
+
+  it('gives different answers for different seeds and the same for the same', async () => {
+    const h = harness(smallConfig, smallWeights());
+    for (const id of [1, 2, 3]) h.submit({ id, prompt, seed: Math.min(id, 2) });
+    await h.finish();
+    const [a, b, c] = [1, 2, 3].map((id) => h.results.get(id)!.tokens);
+    assert.notDeepEqual(a, b);
+    assert.deepEqual(b, c);
+  });
+
+  it('stops at every end-of-sequence id, which is part of the answer', async () => {
+    const weights = smallWeights();
+    const free = await harness(smallConfig, weights).sample({ prompt, max_tokens: 15 });
+    for (const at of [3, 6]) {
+      const first = free.tokens.indexOf(free.tokens[at]!);
+      const stopped = await harness(smallConfig, weights, { stopIds: [99, free.tokens[at]!] }).sample({ prompt, max_tokens: 15 });
+      assert.deepEqual(stopped.tokens, free.tokens.slice(0, first + 1));
+      assert.deepEqual(stopped.logprobs, free.logprobs.slice(0, first + 1));
+      assert.equal(stopped.end, 'stop');
+    }
+    assert.equal(free.end, 'length');
+  });
+
+  it('stops at a stop string across tokens', async () => {
+    const weights = smallWeights();
+    const free = await harness(smallConfig, weights).sample({ prompt, max_tokens: 15 });
+    const letters = free.tokens.map((id) => String.fromCharCode(97 + (id % 26))).join('');
+    const stop = letters.slice(4, 7);
+    const stopped = await harness(smallConfig, weights).sample({ prompt, max_tokens: 15, stop: ['no', stop] });
+    assert.equal(stopped.tokens.length, letters.indexOf(stop) + 3);
+    assert.equal(stopped.end, 'stop');
+  });
+
+  it('ends at max_tokens and at the end of the context', async () => {
+    const h = harness(smallConfig, smallWeights());
+    h.submit({ id: 1, prompt, max_tokens: 1 });
+    h.submit({ id: 2, prompt: randomTokens(smallConfig.contextLength - 3, 1), max_tokens: 50 });
+    await h.finish();
+    assert.deepEqual([1, 2].map((id) => [h.results.get(id)!.tokens.length, h.results.get(id)!.end]), [[1, 'length'], [3, 'length']]);
+  });
+
+  it('forgets a cancelled request and goes on with the others', async () => {
+    const weights = smallWeights();
+    const expected = await harness(smallConfig, weights).sample({ id: 1, prompt, seed: 3 });
+    const h = harness(smallConfig, weights, { slots: 2 });
+    for (const id of [1, 2, 3, 4]) h.submit({ id, prompt: id === 3 ? prompt : randomTokens(9, id), seed: id });
+    await h.turn();
+    h.sampler.cancel(1);
+    h.sampler.cancel(4);
+    const seen = h.results.get(1)!.tokens.length;
+    await h.finish();
+    assert.equal(h.results.get(1)!.tokens.length, seen);
+    assert.equal(h.results.get(4)!.tokens.length, 0);
+    assert.equal(h.results.get(2)!.end, 'length');
+    assert.deepEqual(h.results.get(3)!.tokens, expected.tokens);
+  });
+
+  it('reports the alternatives it is asked for', async () => {
+    const { alternatives, tokens, logprobs } = await harness(smallConfig, smallWeights()).sample({ prompt, temperature: 0, top_logprobs: 3 });
+    alternatives.forEach((list, i) => {
+      assert.equal(list.length, 3);
+      assert.equal(list[0]!.token, tokens[i]);
+      near(list[0]!.logprob, logprobs[i]!, 1e-9);
+    });
+  });
+
+  it('uses new weights after a change, also for a prompt it has seen', async () => {
+    const weights = smallWeights();
+    const h = harness(smallConfig, weights);
+    await h.sample({ prompt });
+    weights.flat.set(smallWeights(smallConfig, 9).flat);
+    await h.sampler.weightsChanged();
+    assert.deepEqual(await h.sample({ prompt }), await harness(smallConfig, smallWeights(smallConfig, 9)).sample({ prompt }));
+  });
+
+  it('fails a request whose logits are not finite, and only that', async () => {
+    const weights = smallWeights();
+    weights.tensors.get('model.embed_tokens.weight')!.data.fill(NaN, 5 * 16, 6 * 16);
+    const h = harness({ ...smallConfig, tied: false }, smallWeights({ ...smallConfig, tied: false }));
+    await h.sampler.weightsChanged();
+    const broken = harness(smallConfig, weights);
+    assert.equal((await broken.sample({ prompt: [5] })).end, 'numeric');
+    assert.equal((await h.sample({ prompt: [5] })).end, 'length');
+  });
+});
+
+function near(actual: number, expected: number, tolerance: number): void {
+  assert.ok(Math.abs(actual - expected) <= tolerance, `${actual} is not within ${tolerance} of ${expected}`);
+}
