@@ -38,7 +38,7 @@ export function activate(context: vscode.ExtensionContext): void {
       try {
         await work(services, argument);
       } catch (error) {
-        await log.toast(error);
+        void log.toast(error); // the command has ended, whether its toast was read or not
       }
     });
   const selector = agentFileExtensions.map((extension) => ({ scheme: 'file', pattern: `**/*.${extension}` }));

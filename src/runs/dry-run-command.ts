@@ -11,7 +11,7 @@ const tasksOfADryRun = 10;
 /** "Dry Run Agent": runs an agent on a few tasks and shows every span as it arrives. */
 export async function dryRunAgent(services: Services, argument: unknown): Promise<void> {
   const { vscode, finder, workspaces } = services;
-  if (!await mayRun(vscode)) return;
+  if (!mayRun(vscode)) return;
   const agent = await pickAgent(vscode, finder, argument);
   if (agent === undefined) return;
   const workspace = workspaces.of(agent.file);
@@ -22,7 +22,7 @@ export async function dryRunAgent(services: Services, argument: unknown): Promis
   const client = await services.whileStarting(workspace, () => workspace.client());
   const run = await client.call('runs.start', { kind: 'dev', agent: reference, ...settings, limit: tasksOfADryRun });
   await (await workspace.state()).rememberDryRun(reference, settings);
-  workspace.book.put(run);
+  workspace.book.begin(run);
   await services.trace.show(workspace, run.run_id, null);
 }
 

@@ -1,12 +1,12 @@
 import type { VSCode } from '../vscode.ts';
 
 /** Whether code of this workspace may run; if not, says why and offers the way out. */
-export async function mayRun(vscode: VSCode): Promise<boolean> {
+export function mayRun(vscode: VSCode): boolean {
   const { commands, l10n, window, workspace } = vscode;
   if (workspace.isTrusted) return true;
   const manage = l10n.t('Manage trust');
-  const choice = await window.showWarningMessage(l10n.t('This workspace is not trusted, so no agent of it is run. Trust it to train its agents or to run them.'), manage);
-  if (choice === manage) await commands.executeCommand('workbench.trust.manage');
+  void window.showWarningMessage(l10n.t('This workspace is not trusted, so no agent of it is run. Trust it to train its agents or to run them.'), manage)
+    .then((choice) => (choice === manage ? commands.executeCommand('workbench.trust.manage') : undefined));
   return false;
 }
 

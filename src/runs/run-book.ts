@@ -43,6 +43,11 @@ export class RunBook {
     this.onChanged(run.run_id);
   }
 
+  /** Takes over the answer to a start, unless events have told more of the run by now. */
+  begin(run: Run): void {
+    if (!this.entries.has(run.run_id)) this.put(run);
+  }
+
   /** The trainer is gone: what was active is not any more. */
   interrupt(): void {
     for (const { run } of this.active()) this.put({ ...run, status: 'interrupted', error: 'The trainer ended under this run.' });

@@ -9,7 +9,7 @@ import { mayRun, saveIfOpen } from './guards.ts';
 /** "Train Agent": starts a training run of an agent by the nearest agent-trainer.json, and shows it. */
 export async function trainAgent(services: Services, argument: unknown): Promise<void> {
   const { vscode, finder, workspaces } = services;
-  if (!await mayRun(vscode)) return;
+  if (!mayRun(vscode)) return;
   const agent = await pickAgent(vscode, finder, argument);
   if (agent === undefined) return;
   const workspace = workspaces.of(agent.file);
@@ -21,7 +21,7 @@ export async function trainAgent(services: Services, argument: unknown): Promise
   // The file may name another agent of its folder: the one the user pointed at is trained.
   const overrides = { agent: agentReference(agent.file.fsPath, agent.name, dirname(config)) };
   const run = await client.call('runs.start', { kind: 'train', config_path: config, overrides });
-  workspace.book.put(run);
+  workspace.book.begin(run);
   services.training.show(workspace, run.run_id);
 }
 

@@ -31,6 +31,7 @@ def greet(task, llm):
         return float("Hello" in json.load(answer)["choices"][0]["message"]["content"])
 `,
     'greeter.ts': "import { rollout } from 'agent-trainer/runtime';\n\nexport const greet = rollout(async () => 1);\n",
+    'draft.py': '',
     'tasks.jsonl': ['Ada', 'Grace', 'Edsger'].map((name) => `${JSON.stringify({ name })}\n`).join(''),
     'agent-trainer.json': JSON.stringify({ agent: 'greeter.py:greet', data: { train: 'tasks.jsonl' }, model: { path: 'model' } }),
   };

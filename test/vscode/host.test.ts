@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { bundleHostSuite, hostFolder } from './host-folder.ts';
 import { realVSCode, root } from './real-vscode.ts';
-import { browserFlags, freePort, stopGroup } from './window.ts';
+import { browserFlags, freePort, saysSo, stopGroup } from './window.ts';
 
 interface Report { error?: string; tests: { fullTitle: string; err: { message?: string; stack?: string } }[] }
 
@@ -32,19 +32,19 @@ describe('the suite inside the extension host', function () {
     ], { env: { ...process.env, HOME: home, XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'] ?? join(process.env['HOME'] ?? '', '.cache') }, stdio: ['ignore', 'pipe', 'inherit'], detached: true });
     const browser = await chromium.launch({ executablePath: code.chromium, args: browserFlags });
     try {
-      for await (const data of server.stdout) if (String(data).includes('Extension host agent listening')) break;
+      await saysSo(server, /Extension host agent listening/);
       const page = await browser.newPage();
       const ended = new Promise<number>((resolve) => { void page.exposeFunction('codeAutomationExit', resolve); });
       await page.exposeFunction('codeAutomationLog', () => {});
       const at = (path: string): string => `vscode-remote://127.0.0.1:${port}${path}`;
       const payload = JSON.stringify([['extensionDevelopmentPath', at(root)], ['extensionTestsPath', at(suite)]]);
       await page.goto(`http://127.0.0.1:${port}/?folder=${encodeURIComponent(folder)}&payload=${encodeURIComponent(payload)}`);
-      const code_ = await ended;
+      const exitCode = await ended;
       const results = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) as Report : assert.fail('the suite left no report');
       for (const test of results.tests) console.log(`      ${test.err.message === undefined ? '✔' : '✘'} ${test.fullTitle}`);
       assert.deepEqual(results.tests.filter((test) => test.err.message !== undefined).map((test) => test.err.stack), []);
       assert.ok(results.tests.length > 0);
-      assert.equal(code_, 0);
+      assert.equal(exitCode, 0);
     } finally {
       await browser.close();
       stopGroup(server);

@@ -121,7 +121,8 @@ function ended(child: ChildProcess): Promise<void> {
   });
 }
 
-function saysSo(child: ChildProcess, pattern: RegExp): Promise<void> {
+/** Resolves when the program has written something that matches. */
+export function saysSo(child: ChildProcess, pattern: RegExp): Promise<void> {
   return new Promise((resolve, reject) => {
     let said = '';
     child.stdout?.on('data', (data: Buffer) => {

@@ -57,7 +57,7 @@ export function curveView(): { element: HTMLElement; update: (curve: Curve) => v
 function options(width: number, height: number, onHover: (index: number | null) => void): uPlot.Options {
   const color = (name: string, otherwise: string): string => getComputedStyle(document.body).getPropertyValue(name).trim() || otherwise;
   const text = color('--vscode-descriptionForeground', 'gray');
-  const grid = { stroke: color('--vscode-editorIndentGuide-background1', color('--vscode-panel-border', 'gray')), width: 1 };
+  const grid = { stroke: `color-mix(in srgb, ${text} 22%, transparent)`, width: 1 };
   const font = `11px ${getComputedStyle(document.body).fontFamily}`;
   const line = color('--vscode-charts-blue', 'steelblue');
   const ring = color('--vscode-charts-yellow', 'goldenrod');

@@ -56,6 +56,13 @@ describe('the run book', () => {
     assert.deepEqual(book.active(), []);
   });
 
+  it('does not go back to the answer of a start when events were quicker', () => {
+    const book = new RunBook();
+    book.apply({ type: 'run', run: aRun('dev', { status: 'succeeded' }) });
+    book.begin(aRun('dev', { status: 'pending' }));
+    assert.equal(book.list()[0]?.run.status, 'succeeded');
+  });
+
   it('keeps only the latest notices', () => {
     const { book } = following();
     for (let index = 0; index < 50; index++) book.apply({ type: 'notice', run_id: run.run_id, level: 'info', message: String(index) });
