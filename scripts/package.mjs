@@ -23,7 +23,7 @@ if (built.status !== 0) process.exit(built.status ?? 1);
 rmSync(stage, { recursive: true, force: true });
 mkdirSync(stage, { recursive: true });
 writeFileSync(join(stage, 'package.json'), `${JSON.stringify(stagedManifest(), null, 2)}\n`);
-for (const name of ['package.nls.json', 'README.md', 'LICENSE', 'l10n', 'media']) {
+for (const name of ['package.nls.json', 'README.md', 'LICENSE', 'l10n', 'media', 'docs/images']) {
   if (existsSync(join(root, name))) cpSync(join(root, name), join(stage, name), { recursive: true });
 }
 for (const name of ['extension.cjs', 'trainer', 'runtime', 'webview', 'agent-trainer.schema.json']) {
@@ -32,7 +32,7 @@ for (const name of ['extension.cjs', 'trainer', 'runtime', 'webview', 'agent-tra
 // Beside the programs that load them: vsce leaves a node_modules folder at the root out.
 for (const name of runtimePackages) stagePackage(name, root);
 
-await createVSIX({ cwd: stage, packagePath: output, target: platform, dependencies: false, allowMissingRepository: true, skipLicense: true });
+await createVSIX({ cwd: stage, packagePath: output, target: platform, dependencies: false, allowMissingRepository: true, skipLicense: true, rewriteRelativeLinks: false });
 rmSync(stage, { recursive: true, force: true });
 
 /** Without what only development needs. Dependencies are staged, not installed. */
