@@ -1,6 +1,6 @@
 // Builds everything into dist/ (a few seconds): the extension, its web pages, the trainer's program, the runtimes that
 // go into users' processes and the schema of agent-trainer.json. `--watch` builds again after each change.
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -39,6 +39,18 @@ function copyRuntimes() {
   cpSync('runtime', 'dist/runtime', { recursive: true, filter: (path) => !/(\.ts|\.md|\.pyc|__pycache__)$/.test(path) });
 }
 
+/** The types of `agent-trainer/runtime` for users' own type checks, which would not accept our sources (imports that end in .ts). */
+async function writeRuntimeTypes() {
+  const { default: ts } = await import('typescript');
+  for (const name of readdirSync('runtime/node').filter((file) => file.endsWith('.ts') && file !== 'worker.ts')) {
+    const { outputText, diagnostics = [] } = ts.transpileDeclaration(readFileSync(join('runtime/node', name), 'utf8'), {
+      fileName: name, reportDiagnostics: true, compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
+    });
+    if (diagnostics.length > 0) throw new Error(`runtime/node/${name}: ${ts.flattenDiagnosticMessageText(diagnostics[0].messageText, ' ')}`);
+    writeFileSync(join('dist/runtime/node', name.replace(/\.ts$/, '.d.ts')), outputText);
+  }
+}
+
 /** The JSON schema that completes and checks agent-trainer.json in the editor, from the trainer's own schema. */
 async function writeConfigSchema() {
   const work = mkdtempSync(join(tmpdir(), 'agent-trainer-schema-'));
@@ -59,7 +71,7 @@ async function main() {
   if (!watch) rmSync('dist', { recursive: true, force: true });
   mkdirSync('dist', { recursive: true });
   copyRuntimes();
-  await Promise.all([...builds.map((options) => (watch ? esbuild.context(options).then((context) => context.watch()) : esbuild.build(options))), writeConfigSchema()]);
+  await Promise.all([...builds.map((options) => (watch ? esbuild.context(options).then((context) => context.watch()) : esbuild.build(options))), writeConfigSchema(), writeRuntimeTypes()]);
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) await main();

@@ -5,7 +5,7 @@ import type { WireSpan } from './types.ts';
 /** A span of an attempt. `begin` tells the trainer its place in the order; `end` completes it (a moment needs no `begin`). */
 export class ActiveSpan {
   readonly attempt: AttemptContext;
-  readonly span_id = randomBytes(8).toString('hex');
+  readonly span_id: string = randomBytes(8).toString('hex');
   readonly attributes: WireSpan['attributes'];
   readonly #parent_id: string | null;
   readonly #name: string;

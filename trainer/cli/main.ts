@@ -9,9 +9,11 @@ import { addTraceCommand } from './commands/trace.ts';
 import { addTrainCommand } from './commands/train.ts';
 import { oneLine } from './format.ts';
 import { messageOf } from '../protocol/errors.ts';
+import packageJson from '../../package.json' with { type: 'json' };
 
 const program = new Command('agent-trainer')
   .description('Run, inspect, evaluate and train the agents of a workspace, on this machine.')
+  .version(packageJson.version, '--version')
   .option('--workspace <dir>', 'folder that holds .agent-trainer/ (default: the current folder)')
   .option('--verbose', 'show stack traces and debug notices')
   .showHelpAfterError('(agent-trainer --help lists the commands)')

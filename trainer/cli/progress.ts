@@ -38,7 +38,7 @@ export function showProgress(store: Store, runId: string, output: Output): () =>
     total = totalSteps(next);
     phase = next.phase;
     finished = 0;
-    if (phase !== 'done') line(colors.bold(phaseNames[phase]));
+    if (phase !== 'done') line(colors.bold(phase === 'starting' ? `${phaseNames.starting} run ${runId}` : phaseNames[phase]));
   };
   const onStep = (metrics: StepMetrics) => {
     if (metrics.reward_mean !== null) rewards.push(metrics.reward_mean);

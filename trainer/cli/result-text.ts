@@ -15,8 +15,8 @@ function devText(result: DevResult): string {
   return [
     table([['rollout', 'status', 'reward', 'spans', ''], ...rows]),
     '',
-    `mean reward ${decimal(result.mean_reward)}`,
-    `Look at one with: agent-trainer trace ${result.rollouts[0]?.rollout_id ?? result.run_id}`,
+    `mean reward ${decimal(result.mean_reward)} · run ${result.run_id}`,
+    `See what happened with: agent-trainer trace ${result.run_id}, or the id of a rollout`,
   ].join('\n');
 }
 

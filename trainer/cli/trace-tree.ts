@@ -56,7 +56,8 @@ function answerOf(messages: unknown): unknown {
   }
 }
 
-function preview(value: unknown): string {
+/** The first hundred characters of a text, on one line; empty for anything else. */
+export function preview(value: unknown): string {
   if (typeof value !== 'string') return '';
   const flat = printable(value.replace(/\s+/g, ' ').trim());
   return flat.length > 100 ? `${flat.slice(0, 99)}…` : flat;

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { messageOf, TrainerError } from '../protocol/errors.ts';
+import { TrainerError, whyUnreadable } from '../protocol/errors.ts';
 import { canonicalJson, sha256 } from './canonical.ts';
 import { readCsv } from './readers/csv.ts';
 import { readJson, readJsonLines } from './readers/json.ts';
@@ -28,7 +28,7 @@ export async function loadTasks(file: string, { limit }: { limit?: number } = {}
   try {
     bytes = await readFile(file);
   } catch (error) {
-    throw new TrainerError('bad_input', `The file of tasks ${file} cannot be read: ${messageOf(error)}.`, { cause: error });
+    throw new TrainerError('bad_input', `The file of tasks ${file} cannot be read: ${whyUnreadable(error)}.`, { cause: error });
   }
   const rows = await reader(bytes, file);
   if (rows.length === 0) throw new TrainerError('bad_input', `${file} has no tasks. Write one task per row.`);

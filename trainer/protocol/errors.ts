@@ -26,6 +26,11 @@ export class TrainerError extends Error {
   }
 }
 
+/** Why a file could not be read, as the rest of a sentence. */
+export function whyUnreadable(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'it does not exist' : messageOf(error);
+}
+
 /** The message of anything thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

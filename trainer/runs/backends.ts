@@ -21,11 +21,12 @@ export function modelOfConfig(model: ModelConfig, folder: string, threads: numbe
   return { kind: 'endpoint', url: model.endpoint!, model: model.name ?? null, apiKey }; // the schema demands one of the two
 }
 
-/** A model given as text: the URL of an OpenAI-compatible server (its key in OPENAI_API_KEY), or a folder relative to `cwd`. */
+/** A model given as text: the URL of an OpenAI-compatible server (its key in OPENAI_API_KEY; `#name` picks one of its models), or a folder relative to `cwd`. */
 export function modelOfText(text: string, cwd: string): ModelSource {
   if (/^https?:/i.test(text)) {
     if (!URL.canParse(text)) throw new TrainerError('bad_input', `"${text}" is not a URL. Give one like http://127.0.0.1:11434/v1, or the path of a model folder.`);
-    return { kind: 'endpoint', url: text, model: null, apiKey: process.env['OPENAI_API_KEY'] ?? null };
+    const [url = text, ...name] = text.split('#');
+    return { kind: 'endpoint', url, model: name.join('#') || null, apiKey: process.env['OPENAI_API_KEY'] ?? null };
   }
   return { kind: 'policy', folder: modelFolder(path.resolve(cwd, text)), threads: undefined };
 }
@@ -33,7 +34,7 @@ export function modelOfText(text: string, cwd: string): ModelSource {
 /** Checked before the run starts, which may come to its second model only after an hour. */
 function modelFolder(folder: string): string {
   if (existsSync(path.join(folder, 'config.json'))) return folder;
-  throw new TrainerError('not_found', `There is no model in ${folder}: it has no config.json. A model folder holds config.json, model.safetensors and tokenizer.json.`);
+  throw new TrainerError('not_found', `There is no model in ${folder}: it has no config.json. A model folder holds config.json, model.safetensors and tokenizer.json; the URL of a server begins with http:// or https://.`);
 }
 
 /** Serves a model under `name` at the gateway while `use` runs; `modelName` is what agents send as "model". */

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { TrainConfig } from '../protocol/config.ts';
-import { messageOf, TrainerError } from '../protocol/errors.ts';
+import { messageOf, TrainerError, whyUnreadable } from '../protocol/errors.ts';
 import { JsonTextError, parseJsonText } from '../protocol/json-text.ts';
 import { nearest } from './nearest.ts';
 
@@ -20,7 +20,7 @@ export function loadConfig(file: string, overrides: Record<string, unknown> = {}
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    throw new TrainerError('not_found', `The configuration ${file} cannot be read: ${messageOf(error)}. Give the path of an ${configFileName}.`, { cause: error });
+    throw new TrainerError('not_found', `The configuration ${file} cannot be read: ${whyUnreadable(error)}. Give the path of an ${configFileName}.`, { cause: error });
   }
   return { config: checkConfig(deepMerge(parseJson(text, file), overrides), file), folder: path.dirname(path.resolve(file)) };
 }

@@ -87,5 +87,5 @@ def arguments_for(agent: Callable[..., Any], available: Dict[str, Any]) -> Dict[
         if parameter.name in available:
             injected[parameter.name] = available[parameter.name]
         elif parameter.default is parameter.empty:
-            raise TypeError(f"the agent asks for {parameter.name!r}, which this run does not provide (it provides {', '.join(available)})")
+            raise TypeError(f"the agent asks for {parameter.name!r}, which this run does not provide (it provides {', '.join(available)}; the task is the first parameter)")
     return injected

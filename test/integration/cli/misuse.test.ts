@@ -24,15 +24,16 @@ describe('the command line, used wrongly', function () {
     ['a broken configuration', ['train', 'broken.json', '--json'], /broken\.json is not valid JSON \(line 1, column 11\)/],
     ['no model folder, before anything runs', ['eval', 'agent.py', '--data', 'tasks.jsonl', '--policy', 'http://127.0.0.1:9/v1', '--against', 'nothing', '--json'], /^agent-trainer: There is no model in .*nothing: it has no config\.json/],
     ['not a URL', ['dev', 'agent.py', '--data', 'tasks.jsonl', '--policy', 'http://', '--json'], /"http:\/\/" is not a URL/],
+    ['a server without http://', ['dev', 'agent.py', '--data', 'tasks.jsonl', '--policy', '127.0.0.1:9/v1'], /the URL of a server begins with http:\/\//],
     ['no such port', ['serve', '--port', '70000'], /--port must be a whole number of at least 1 and at most 65535/],
-    ['no such file of tasks', ['dev', 'agent.py', '--data', 'none.jsonl', '--policy', 'http://127.0.0.1:9/v1', '--json'], /none\.jsonl cannot be read/],
+    ['no such file of tasks', ['dev', 'agent.py', '--data', 'none.jsonl', '--policy', 'http://127.0.0.1:9/v1', '--json'], /none\.jsonl cannot be read: it does not exist\.$/],
   ];
   for (const [what, args, message] of mistakes) {
     it(`${what}: one sentence on stderr, nothing on stdout, no stack trace`, async () => {
       const { code, stdout, stderr } = await agentTrainer(...args);
       assert.notEqual(code, 0);
       assert.equal(stdout, '');
-      const lines = stderr.trimEnd().split('\n').filter((line) => line !== 'Starting');
+      const lines = stderr.trimEnd().split('\n').filter((line) => !line.startsWith('Starting run '));
       assert.equal(lines.length, 1, stderr);
       assert.match(lines[0]!, message);
     });

@@ -2,8 +2,12 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { z } from 'zod';
+import { TrainConfig } from '../../../trainer/protocol/config.ts';
 import { loadConfig, nearestConfig } from '../../../trainer/runs/config-file.ts';
 import { TrainerError } from '../../../trainer/protocol/errors.ts';
+
+interface JsonSchema { properties?: Record<string, JsonSchema>; description?: string }
 
 const minimal = { agent: 'agent.ts', data: { train: 'train.jsonl' }, model: { path: 'policy' } };
 
@@ -37,6 +41,20 @@ describe('configuration file', () => {
     assert.equal(config.grpo.group_size, 8);
     assert.equal(config.seed, 9);
     assert.deepEqual(config.sampling, { temperature: 1, top_p: 1, top_k: 0 });
+  });
+
+  it('keeps the other defaults of sampling when one of its settings is given, and knows its settings', () => {
+    const { config } = loadConfig(write({ ...minimal, sampling: { max_tokens: 32 }, eval_sampling: { max_tokens: 64 } }));
+    assert.deepEqual(config.sampling, { temperature: 1, top_p: 1, top_k: 0, max_tokens: 32 });
+    assert.deepEqual(config.eval_sampling, { temperature: 0, max_tokens: 64 });
+    assert.match(refused({ ...minimal, sampling: { temprature: 1 } }), /"sampling.temprature".*did you mean "temperature"\?/);
+  });
+
+  it('explains every setting in the schema that editors show', () => {
+    const explained = (schema: JsonSchema, name: string): string[] => (schema.properties
+      ? Object.entries(schema.properties).flatMap(([key, value]) => explained(value, `${name}.${key}`))
+      : schema.description === undefined ? [name] : []);
+    assert.deepEqual(explained(z.toJSONSchema(TrainConfig, { io: 'input' }) as JsonSchema, ''), []);
   });
 
   it('names an unknown key and the one that was meant', () => {

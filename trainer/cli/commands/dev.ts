@@ -10,7 +10,7 @@ export function addDevCommand(program: Command): void {
     .argument('<agent>', 'path[:name]')
     .requiredOption('--data <file>', 'tasks: JSONL, JSON, CSV or parquet')
     .option('--limit <n>', 'number of tasks', integerArgument('--limit'), 10)
-    .option('--policy <p>', 'model folder or OpenAI-compatible URL (default: the model of the nearest agent-trainer.json)')
+    .option('--policy <p>', 'model folder or OpenAI-compatible URL[#model] (default: the model of the nearest agent-trainer.json)')
     .option('--json', 'print one JSON object')
     .action(async (agent: string, { data, limit, policy, json }: Options, command: Command) => {
       await runAndPrint(command, { kind: 'dev', agent, data, limit, policy }, json === true);

@@ -9,7 +9,7 @@ export function addEvalCommand(program: Command): void {
     .description('score a policy on tasks, or compare two on the same tasks')
     .argument('<agent>', 'path[:name]')
     .requiredOption('--data <file>', 'tasks: JSONL, JSON, CSV or parquet')
-    .requiredOption('--policy <p>', 'model folder or OpenAI-compatible URL')
+    .requiredOption('--policy <p>', 'model folder or OpenAI-compatible URL[#model]')
     .option('--against <q>', 'a second one to compare with')
     .option('--limit <n>', 'number of tasks', integerArgument('--limit'))
     .option('--json', 'print one JSON object')

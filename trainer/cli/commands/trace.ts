@@ -6,7 +6,7 @@ import type { Span } from '../../protocol/span.ts';
 import type { Store } from '../../store/store.ts';
 import { decimal, oneLine, printable } from '../format.ts';
 import { printJson, workspaceOf } from '../run-command.ts';
-import { spanTree } from '../trace-tree.ts';
+import { preview, spanTree } from '../trace-tree.ts';
 import { openWorkspaceStore } from './runs.ts';
 
 /** `trace RUN_OR_ROLLOUT`: what happened, as a tree. */
@@ -43,12 +43,17 @@ function find(store: Store, id: string): { run_id: string | null; rollouts: Atte
 }
 
 function traceText(trace: { rollout: AttemptedRollout; spans: Span[]; stdout: string; stderr: string }): string {
-  const { rollout, spans, stderr } = trace;
+  const { rollout, spans } = trace;
   const attempt = rollout.attempt;
   const outcome = attempt?.outcome ?? rollout.status;
   const color = outcome === 'scored' ? pc.green : outcome === 'unscored' || attempt === null ? pc.yellow : pc.red;
-  const head = `${pc.bold(rollout.rollout_id)}  ${color(outcome)}  reward ${decimal(attempt?.reward)}  task ${oneLine(rollout.task_id ?? '–')}`;
+  const head = `${pc.bold(rollout.rollout_id)}  ${color(outcome)}  reward ${decimal(attempt?.reward)}  task ${oneLine(rollout.task_id ?? '–')}\n  ${preview(JSON.stringify(rollout.input))}`;
   const error = attempt?.error ? `\n  ${pc.red(oneLine(attempt.error))}` : '';
-  const logs = outcome !== 'scored' && stderr.trim() ? `\n  stderr: ${printable(stderr).trim().split('\n').slice(-5).join('\n          ')}` : '';
+  const logs = (['stdout', 'stderr'] as const).map((name) => lastLines(name, trace[name])).join('');
   return `${head}${error}\n${spanTree(spans)}${logs}`;
+}
+
+function lastLines(name: string, log: string): string {
+  const lines = printable(log).trim().split('\n').slice(-5);
+  return log.trim() ? `\n  ${name}: ${lines.join(`\n${' '.repeat(name.length + 4)}`)}` : '';
 }
