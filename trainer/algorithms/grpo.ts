@@ -42,6 +42,7 @@ export async function trainGrpo(job: GrpoJob): Promise<void> {
   const { source, policy, train, config, checkpoints } = job;
   const { grpo, seed } = config;
   const stepSeconds: number[] = [];
+  let lastReason: string | null = null; // said once, not at every step that it holds for
 
   for (let step = job.firstStep; step < grpo.steps; step++) {
     const began = performance.now();
@@ -63,7 +64,9 @@ export async function trainGrpo(job: GrpoJob): Promise<void> {
     const lr = learningRate(step, grpo);
     const update = batch.rows.length === 0 ? null : await policy.update(batch.rows, { ...grpo, lr });
     const train_s = secondsSince(learning);
-    if (!update) job.notice('warning', `Step ${step}: nothing to learn from, the policy stays as it is: ${whyNothing(batch.funnel)}.`);
+    const reason = update ? null : whyNothing(batch.funnel);
+    if (reason !== null && reason !== lastReason) job.notice('warning', `Step ${step + 1}: nothing to learn from, the policy stays as it is: ${reason}.${hint(reason)}`);
+    lastReason = reason;
     if (update && update.ratio_deviation > maxRatioDeviation) disagreement(job, step, update.ratio_deviation);
 
     // 4. Validate, report, keep.
@@ -79,6 +82,11 @@ export async function trainGrpo(job: GrpoJob): Promise<void> {
   }
 }
 
+function hint(reason: string): string {
+  if (!reason.startsWith('group without variance')) return '';
+  return ' All tries at a task earned the same reward. Learning needs tasks that the model gets right sometimes, but not always.';
+}
+
 function groupPlans(task: Task, step: number, { grpo, sampling, seed }: TrainConfig): RolloutPlan[] {
   return Array.from({ length: grpo.group_size }, (_, sample) => ({
     task, step, sampling, mode: 'train', seed: deriveSeed(seed, step, task.id, sample), metadata: { sample },
@@ -92,7 +100,7 @@ async function validationReward({ source, validation, config }: GrpoJob, step: n
 
 /** Stops a run that begins with a disagreement; later, when weights have grown apart by rounding, it is worth a warning. */
 function disagreement(job: GrpoJob, step: number, deviation: number): void {
-  const message = `Step ${step}: the trainer's probabilities differ from the sampler's by ${deviation.toExponential(1)} on average (at most ${maxRatioDeviation} is sound).`;
+  const message = `Step ${step + 1}: the trainer's probabilities differ from the sampler's by ${deviation.toExponential(1)} on average (at most ${maxRatioDeviation} is sound).`;
   if (step === job.firstStep) throw new TrainerError('numeric', `${message} Training on them would learn from noise; use the CPU provider and report this.`);
   job.notice('warning', message);
 }

@@ -40,7 +40,7 @@ def main() -> None:
         return
     except BaseException as error:
         print_traceback(error)
-        channel.send({"type": "load_failed", "message": f"{load['file']} cannot be imported: {describe(error, load['file'])}"})
+        channel.send({"type": "load_failed", "message": f"{load['file']} cannot be imported: {describe(error, load['file'])}{which_python(error)}"})
         return
     channel.send({"type": "ready", "agent": getattr(agent, "__name__", load["name"] or "agent")})
     loop = asyncio.new_event_loop()  # one for all attempts: clients that the module keeps are bound to it
@@ -139,6 +139,13 @@ def describe(error: BaseException, agent_file: str) -> str:
     folder = os.path.dirname(os.path.abspath(agent_file))
     own = [frame for frame in frames if frame.filename.startswith(folder) and "site-packages" not in frame.filename] or frames
     return f"{text} ({own[-1].filename}:{own[-1].lineno})" if own else text
+
+
+def which_python(error: BaseException) -> str:
+    """For a missing module: where it was missed, since it may well be installed in another Python."""
+    if not isinstance(error, ModuleNotFoundError):
+        return ""
+    return f". This was {sys.executable}; a .venv in the workspace or runner.python names another."
 
 
 def short(text: str, limit: int = 80) -> str:

@@ -28,7 +28,7 @@ describe('starting a runner fails once, with what to do', function () {
 
   const agents: [string, string, Record<string, string>, RegExp][] = [
     ['Python: a syntax error', 'a.py', { 'a.py': 'def broken(:\n' }, /a\.py cannot be imported: SyntaxError: .*a\.py:1\)/],
-    ['Python: a missing module', 'a.py', { 'a.py': '\nimport no_such_module\n' }, /cannot be imported: ModuleNotFoundError: No module named 'no_such_module' \(.*a\.py:2\)/],
+    ['Python: a missing module', 'a.py', { 'a.py': '\nimport no_such_module\n' }, /cannot be imported: ModuleNotFoundError: No module named 'no_such_module' \(.*a\.py:2\)\. This was \S*python\S*; a \.venv in the workspace or runner\.python names another\./],
     ['Python: an error while importing', 'a.py', { 'a.py': 'print("x")\nraise ValueError("boom")\n' }, /ValueError: boom \(.*a\.py:2\)/],
     ['Python: exit while importing', 'a.py', { 'a.py': 'import os, sys\nprint("last words", file=sys.stderr)\nos._exit(7)\n' }, /the worker died, exit code 7\. It wrote: last words/],
     ['Python: no agent', 'a.py', { 'a.py': 'def f(task): return 1\n' }, /a\.py has no agent: decorate the function with @rollout, or name it as a\.py:function/],

@@ -108,13 +108,13 @@ describe('GRPO loop', () => {
   });
 
   it('a step without a signal is recorded as not updated, with the reason, and the run goes on', async () => {
-    const { store, policy, job, notices } = setUp({ steps: 2 }, (rollout) => ({ ...bySeed(rollout), outcome: 'scored', reward: rollout.step === 0 ? 1 : bySeed(rollout).reward }));
+    const { store, policy, job, notices } = setUp({ steps: 3 }, (rollout) => ({ ...bySeed(rollout), outcome: 'scored', reward: rollout.step! < 2 ? 1 : bySeed(rollout).reward }));
     await trainGrpo(job);
-    const [flat, good] = store.listSteps('ru-1');
+    const [flat, , good] = store.listSteps('ru-1');
     assert.deepEqual([flat?.updated, flat?.loss, flat?.groups_without_variance, flat?.policy_version, flat?.trained_tokens], [false, null, 3, 0, 0]);
     assert.equal(good?.updated, true);
     assert.equal(policy.updates.length, 1);
-    assert.deepEqual(notices, ['warning: Step 0: nothing to learn from, the policy stays as it is: group without variance (12).']);
+    assert.deepEqual(notices, ['warning: Step 1: nothing to learn from, the policy stays as it is: group without variance (12). All tries at a task earned the same reward. Learning needs tasks that the model gets right sometimes, but not always.'], 'once');
   });
 
   it('no reward at all is null, not zero', async () => {
@@ -146,7 +146,7 @@ describe('GRPO loop', () => {
       return NotingPolicy.prototype.update.call(this, rows, settings);
     };
     await trainGrpo(drift.job);
-    assert.match(drift.notices[0] ?? '', /^warning: Step 1: the trainer's probabilities differ/);
+    assert.match(drift.notices[0] ?? '', /^warning: Step 2: the trainer's probabilities differ/);
   });
 
   it('stops within a step when cancelled', async () => {

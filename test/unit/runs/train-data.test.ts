@@ -50,6 +50,7 @@ describe('a comparison in words', () => {
   it('names verdict, interval, tasks won and lost, tasks left out', () => {
     assert.equal(describeComparison(compare(scores([0, 0, 0, 0, 0, 0, null]), scores([1, 1, 1, 1, 1, 1, 1]))),
       'Verdict: better. Difference 1.000, 95 % interval 1.000 to 1.000; 6 task(s) won, 0 lost, 0 equal; 1 task(s) without a score on a side left out.');
+    assert.match(describeComparison(compare(scores([0, 0]), scores([0, 0]))), /^Verdict: no difference shown\. /);
     assert.match(describeComparison(compare(scores([0, 1, 0, 1]), scores([1, 0, 0, 1]))), /^Verdict: no difference shown \(one of 1\.144 or more would probably have been\)\. Difference 0\.000/);
     assert.match(describeComparison(compare([], [])), /^Fewer than two tasks/);
   });
