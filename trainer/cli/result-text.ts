@@ -32,7 +32,7 @@ function trainText(result: TrainResult): string {
 
 function evalText(result: EvalResult): string {
   const columns: [string, Score][] = [['policy', result.policy], ...(result.against ? [['against', result.against] as [string, Score]] : [])];
-  return [scoresTable('tasks', columns), ...(result.difference ? [differenceLine(result.difference)] : [])].join('\n');
+  return [scoresTable('tasks', columns), ...(result.difference ? [differenceLine(result.difference)] : []), '', `run ${result.run_id}`].join('\n');
 }
 
 function scoresTable(title: string, columns: [string, Score][]): string {
