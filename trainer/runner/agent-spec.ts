@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { basename, extname, resolve } from 'node:path';
+import { basename, extname, isAbsolute, resolve } from 'node:path';
 import { TrainerError } from '../protocol/errors.ts';
 
 export interface AgentSpec {
@@ -22,7 +22,7 @@ export function resolveAgent(text: string, cwd: string): AgentSpec {
   const name = match?.[2] ?? null;
   const file = resolve(cwd, path);
   if (!statSync(file, { throwIfNoEntry: false })?.isFile()) {
-    throw new TrainerError('bad_input', `There is no agent file ${file}. Give the agent as path[:name], relative to ${cwd}.`);
+    throw new TrainerError('bad_input', `There is no agent file ${file}. Give the agent as path[:name]${isAbsolute(path) ? '' : `, relative to ${cwd}`}.`);
   }
   const language = languages[extname(file)];
   if (!language) throw new TrainerError('bad_input', `${file} is neither Python nor TypeScript or JavaScript. An agent lives in a file ending in ${Object.keys(languages).join(', ')}.`);
