@@ -37,12 +37,21 @@ function fromHere(request: StartRun): StartRun {
   };
 }
 
-/** Waits for the run's end. Ctrl+C cancels it and waits until its agent processes are gone. Throws when it did not succeed. */
+/** One Ctrl+C can arrive twice: from the terminal and, a moment later, from npm or another program between. */
+const echoMs = 500;
+
+/** Waits for the run's end. Ctrl+C cancels it and waits until its agent processes are gone; a second one does not wait. Throws when it did not succeed. */
 async function runToEnd(trainer: Trainer, request: StartRun): Promise<Run> {
   const { run_id } = trainer.runs.start(request);
   const endProgress = showProgress(trainer.store, run_id, process.stderr);
-  const cancel = () => { void trainer.runs.cancel(run_id).catch(() => undefined); }; // it may have ended just now
-  process.once('SIGINT', cancel).once('SIGTERM', cancel);
+  let cancelledAt: number | null = null;
+  const cancel = () => {
+    if (cancelledAt === null) {
+      cancelledAt = performance.now();
+      void trainer.runs.cancel(run_id).catch(() => undefined); // it may have ended just now
+    } else if (performance.now() - cancelledAt > echoMs) process.exit(130); // asked a second time
+  };
+  process.on('SIGINT', cancel).on('SIGTERM', cancel);
   try {
     const run = await trainer.runs.wait(run_id);
     if (run.status === 'succeeded') return run;
@@ -50,8 +59,7 @@ async function runToEnd(trainer: Trainer, request: StartRun): Promise<Run> {
     process.exitCode = 130;
     throw new TrainerError('cancelled', `Run ${run_id} was cancelled.${run.kind === 'train' ? ` Continue it with: agent-trainer train --resume ${run_id}` : ''}`);
   } finally {
-    endProgress();
-    process.off('SIGINT', cancel).off('SIGTERM', cancel);
+    endProgress(); // the signals' handlers stay: closing takes a moment too
   }
 }
 
