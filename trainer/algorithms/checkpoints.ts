@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Policy } from '../protocol/policy.ts';
+import type { Checkpoint } from '../protocol/run.ts';
 
 const folderName = /^step-(\d{6})$/; // anything else is a half-written temporary folder
 
@@ -18,10 +19,14 @@ export class Checkpoints {
     this.#keepLast = keepLast;
   }
 
+  /** The complete checkpoints, oldest first. */
+  list(): Checkpoint[] {
+    return this.#steps().map((step) => ({ step, folder: this.#path(step) }));
+  }
+
   /** The last complete checkpoint; null when there is none. */
-  latest(): { step: number; folder: string } | null {
-    const step = this.#steps().at(-1);
-    return step === undefined ? null : { step, folder: this.#path(step) };
+  latest(): Checkpoint | null {
+    return this.list().at(-1) ?? null;
   }
 
   /** Saves the state after `step` and deletes all but the newest `keepLast`. */

@@ -32,6 +32,11 @@ type Origin = z.infer<typeof Origin>;
 
 interface TrainPlan { config: TrainConfig; origin: Origin; agent: AgentSpec; policyFolder: string }
 
+/** Where a run keeps its checkpoints; `folder` is the run's. */
+export function checkpointFolder(folder: string): string {
+  return path.join(folder, 'checkpoints');
+}
+
 /** A new training run of a configuration file. Throws TrainerError on a wrong file, agent or model. */
 export function prepareTrain(request: StartRun, workspace: string): Prepared {
   if (request.config_path === undefined) throw new TrainerError('bad_input', 'A train run needs "config_path": an agent-trainer.json.');
@@ -101,8 +106,10 @@ async function train(session: Session, config: TrainConfig, data: TrainData, pol
 
   const before = await measure('before'); // with the weights the run began with, also after an interruption
   if (config.grpo.kl_loss_coef > 0) await policy.setReference();
-  const checkpoints = new Checkpoints(path.join(folder, 'checkpoints'), config.checkpoints.keep_last);
+  const checkpoints = new Checkpoints(checkpointFolder(folder), config.checkpoints.keep_last);
   const last = checkpoints.latest();
+  const firstStep = last ? last.step + 1 : 0;
+  store.supersedeRollouts(run_id, firstStep); // of an interrupted try at these steps
   if (last) {
     await policy.restore(last.folder);
     notice(session, 'info', `Continuing after step ${last.step + 1} of ${config.grpo.steps}.`);
@@ -112,7 +119,8 @@ async function train(session: Session, config: TrainConfig, data: TrainData, pol
   await trainGrpo({
     source, policy, config, checkpoints,
     train: data.train, validation: data.validation,
-    firstStep: last ? last.step + 1 : 0,
+    firstStep,
+    paused_s: () => session.control.paused_s,
     evaluation_s: before.wall_s,
     notice: (level, message) => notice(session, level, message),
   });

@@ -9,7 +9,7 @@ function runOf(run_id: string, create_time: number): Run {
 
 function stepOf(step: number, reward_mean: number | null): StepMetrics {
   return {
-    step, policy_version: step + 1, reward_mean, reward_std: null, val_reward: null, groups: 1, groups_without_variance: 0, updated: true, loss: 0.1, kl: null, entropy: 1,
+    step, policy_version: step + 1, reward_mean, reward_std: null, val_reward: null, groups: 1, groups_without_variance: 0, updated: true, loss: 0.1, kl: null, staleness: null, entropy: 1,
     clip_fraction: 0, grad_norm: 1, lr: 1e-6, ratio_deviation: 0, logprob_max_diff: 0, response_tokens_mean: 3, trained_tokens: 10, rollouts_per_s: 1, tokens_per_s: 2,
     rollout_s: 1, train_s: 1, eta_s: null, funnel: { rollouts: 1, calls: 1, with_token_ids: 1, scored: 1, trainable: 1, used: 1, losses: [] },
   };
