@@ -76,7 +76,7 @@ export const TrainerEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('rollout'), run_id: z.string().nullable(), rollout: AttemptedRollout }),
   z.object({ type: z.literal('spans'), run_id: z.string().nullable(), spans: z.array(Span) }),
   /** A line for a log: what the run does or what it waits for. */
-  z.object({ type: z.literal('notice'), run_id: z.string(), level: z.enum(['info', 'warning']), message: z.string(), waiting: Waiting.optional() }),
+  z.object({ type: z.literal('notice'), run_id: z.string(), level: z.enum(['info', 'warning']), message: z.string(), waiting: Waiting.nullish() }), // null: it moves again
 ]);
 export type TrainerEvent = z.infer<typeof TrainerEvent>;
 export const RpcEvent = z.object({ event: TrainerEvent });

@@ -12,6 +12,7 @@ export class StallWatch {
   readonly #quietMs: number;
   readonly #unsubscribe: () => void;
   #moved = Date.now();
+  #told = false;
   #timer: NodeJS.Timeout;
 
   constructor(context: Watched, run_id: string, quietMs = minute) {
@@ -20,7 +21,7 @@ export class StallWatch {
     this.#quietMs = quietMs;
     this.#unsubscribe = context.store.onEvent((event) => {
       const of = event.type === 'run' ? event.run.run_id : event.run_id;
-      if (of === run_id && event.type !== 'notice') this.#moved = Date.now();
+      if (of === run_id && event.type !== 'notice') this.#move();
     });
     this.#timer = this.#after(quietMs);
   }
@@ -28,6 +29,14 @@ export class StallWatch {
   end(): void {
     this.#unsubscribe();
     clearTimeout(this.#timer);
+  }
+
+  #move(): void {
+    const quiet = Date.now() - this.#moved;
+    this.#moved = Date.now();
+    if (!this.#told) return;
+    this.#told = false;
+    this.#context.store.notice(this.#run_id, 'info', `Going on after ${minutes(quiet)} min.`, null);
   }
 
   #after(milliseconds: number): NodeJS.Timeout {
@@ -45,8 +54,8 @@ export class StallWatch {
 
   #tell(run: Run, quiet: number): void {
     const { on, detail } = waitingFor(this.#context, run);
-    const minutes = Math.max(1, Math.round(quiet / minute));
-    this.#context.store.notice(run.run_id, 'warning', `Waiting on ${on} for ${minutes} min: ${detail}.`, { on, since: this.#moved / 1000 });
+    this.#told = true;
+    this.#context.store.notice(run.run_id, 'warning', `Waiting on ${on} for ${minutes(quiet)} min: ${detail}.`, { on, since: this.#moved / 1000 });
   }
 }
 
@@ -65,6 +74,8 @@ export function waitingFor({ store, gateway }: Watched, { run_id, phase }: Pick<
   if (phase === 'training') return { on: 'the policy update', detail: 'all rollouts of the step have ended' };
   return { on: phase === 'starting' ? 'the model and the agent to load' : 'the trainer', detail: 'no rollout is under way' };
 }
+
+const minutes = (milliseconds: number): number => Math.max(1, Math.round(milliseconds / minute));
 
 function count(n: number, noun: string): string {
   return `${n} ${noun}${n === 1 ? '' : 's'}`;

@@ -65,7 +65,7 @@ export interface Store {
   listWorkers(): WorkerInfo[];
 
   /** Tells the listeners a line about the run; kept nowhere. */
-  notice(run_id: string, level: 'info' | 'warning', message: string, waiting?: Waiting): void;
+  notice(run_id: string, level: 'info' | 'warning', message: string, waiting?: Waiting | null): void;
   /** Run, step, rollout and spans events, each after its commit, and notices. Returns the way to stop listening. */
   onEvent: (listener: (event: TrainerEvent) => void) => () => void;
   close(): void;
@@ -109,7 +109,7 @@ export function openStore(file: string, { now = () => Date.now() / 1000, driver 
     latestResources: () => latestResources(context),
     heartbeat: (worker_id, stats) => heartbeat(context, worker_id, stats),
     listWorkers: () => listWorkers(context),
-    notice: (run_id, level, message, waiting) => context.write('normal', () => context.emit({ type: 'notice', run_id, level, message, ...(waiting && { waiting }) })),
+    notice: (run_id, level, message, waiting) => context.write('normal', () => context.emit({ type: 'notice', run_id, level, message, ...(waiting === undefined ? {} : { waiting }) })),
     onEvent: context.onEvent,
     close: () => {
       waits.close();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Run, StepMetrics } from '../../../trainer/protocol/run.ts';
 import { newId, newSpanId, traceIdOf } from '../../../trainer/store/ids.ts';
-import { drivers, startRollout, storeWithClock, trainerError } from './support.ts';
+import { drivers, spanOf, startRollout, storeWithClock, trainerError } from './support.ts';
 
 function runOf(run_id: string, create_time: number): Run {
   return { run_id, kind: 'train', status: 'running', phase: 'starting', agent: 'agent.ts:solve', config: { grpo: { lr: 1e-6 } }, create_time, end_time: null, error: null, result: null };
@@ -30,6 +30,24 @@ for (const driver of drivers) {
       assert.throws(() => store.updateRun('ru-c', {}), trainerError('not_found', /ru-c/));
       assert.throws(() => store.updateRun('ru-a', { status: 'odd' as never }), trainerError('bad_input', /status/));
       assert.equal(store.getRun('ru-c'), undefined);
+    });
+
+    it('deletes a run with everything of it, and nothing else', () => {
+      const { store, events } = storeWithClock(driver);
+      for (const id of ['ru-a', 'ru-b']) {
+        store.createRun(runOf(id, 1));
+        store.addStep(id, stepOf(0, 0.5));
+        const rollout = startRollout(store, { run_id: id });
+        store.addSpans([spanOf(rollout)]);
+        store.appendLog(rollout.rollout_id, rollout.attempt.attempt_id, 'stdout', 'hello');
+      }
+      const [gone, kept] = ['ru-a', 'ru-b'].map((run_id) => store.listRollouts({ run_id })[0]!.rollout_id);
+      store.deleteRun('ru-a');
+      assert.deepEqual(events.at(-1), { type: 'run-deleted', run_id: 'ru-a' });
+      assert.deepEqual(store.listRuns().map(({ run_id }) => run_id), ['ru-b']);
+      assert.deepEqual([store.listSteps('ru-a'), store.getRollout(gone!), store.listSpans(gone!)], [[], undefined, []]);
+      assert.deepEqual([store.listSteps('ru-b').length, store.listSpans(kept!).length, store.getLogs(kept!).stdout], [1, 1, 'hello']);
+      assert.throws(() => store.deleteRun('ru-a'), trainerError('not_found', /ru-a/));
     });
 
     it('keeps steps in order; the same step again replaces the old', () => {
