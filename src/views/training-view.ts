@@ -12,7 +12,7 @@ import { stepView } from './step-view.ts';
 import type { StepChoice } from './step-view.ts';
 
 export const emptyTrainingView: TrainingView = {
-  header: null, actions: { pause: false, resume: false, stop: false, runners: null }, progress: null, facts: [], charts: { steps: [], runs: [], charts: [] }, step: null, table: { columns: [], rows: [] }, notices: [],
+  header: null, actions: { pause: false, resume: false, stop: false, runners: null }, waiting: null, progress: null, facts: [], charts: { steps: [], runs: [], charts: [] }, step: null, table: { columns: [], rows: [] }, notices: [],
 };
 
 /** What the panel looks at beside the run itself. */
@@ -31,12 +31,13 @@ export function trainingView(entry: RunEntry, now: number, choice: TrainingChoic
   return {
     header: runHeader(run),
     actions: actionsOf(run),
+    waiting: waiting === null ? null : `Waiting on ${waiting.on} for ${duration(Math.max(60, now - waiting.since))}.`,
     progress: progressOf(entry),
     facts: factsOf(run, steps, now),
     charts: chartsView(run.kind === 'train' ? [entry, ...choice.compared] : []),
     step: stepView(steps, choice, choice.rollouts),
     table: tableOf(steps),
-    notices: waiting === null ? notices : [...notices, { level: 'warning', message: `Waiting on ${waiting.on} for ${duration(Math.max(60, now - waiting.since))}.` }],
+    notices,
   };
 }
 

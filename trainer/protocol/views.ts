@@ -75,6 +75,8 @@ export interface TrainingView {
   progress: { done: number | null; text: string } | null;
   facts: Fact[];
   actions: RunActions;
+  /** What it waits for, when nothing has moved for a while. */
+  waiting: string | null;
   charts: ChartsView;
   step: StepView | null;
   table: Table;

@@ -107,13 +107,10 @@ async function train(session: Session, config: TrainConfig, data: TrainData, pol
   const before = await measure('before'); // with the weights the run began with, also after an interruption
   if (config.grpo.kl_loss_coef > 0) await policy.setReference();
   const checkpoints = new Checkpoints(checkpointFolder(folder), config.checkpoints.keep_last);
-  const last = checkpoints.latest();
-  const firstStep = last ? last.step + 1 : 0;
+  const last = await checkpoints.restore(policy, (message) => notice(session, 'warning', message));
+  if (last !== null) notice(session, 'info', `Continuing after step ${last + 1} of ${config.grpo.steps}.`);
+  const firstStep = last === null ? 0 : last + 1;
   store.supersedeRollouts(run_id, firstStep); // of an interrupted try at these steps
-  if (last) {
-    await policy.restore(last.folder);
-    notice(session, 'info', `Continuing after step ${last.step + 1} of ${config.grpo.steps}.`);
-  }
 
   setPhase(session, 'training');
   await trainGrpo({

@@ -32,7 +32,7 @@ export function chartView(key: string, onStep: (step: number) => void): ChartVie
     values.replaceChildren(...chart.series.flatMap((series, run) => {
       const value = index === null ? lastOf(series) : series[index] ?? null;
       const ring = chart.rings[run] === undefined ? null : index === null ? lastOf(chart.rings[run]) : chart.rings[run][index] ?? null;
-      const text = [valueText(value), ...(ring === null ? [] : [`held-out ${valueText(ring)}`])].join(' · ');
+      const text = [numberText(chart, value), ...(ring === null ? [] : [`held-out ${numberText(chart, ring)}`])].join(' · ');
       const mark = h('span', { class: 'value', title: index === null ? 'Latest' : `Step ${steps[index] ?? ''}` }, text);
       if (colors.length > 1) mark.style.color = lineColor(colors[run] ?? 0);
       return value === null && ring === null ? [] : [mark];
@@ -140,11 +140,13 @@ function tickText(value: number): string {
   return size !== 0 && size < 1e-3 ? value.toExponential(0) : String(+value.toPrecision(3));
 }
 
-function valueText(value: number | null | undefined): string {
-  if (value === null || value === undefined) return '–';
+/** Rewards with three decimals, so that they align; else three significant digits. */
+function numberText({ unitRange }: Chart, value: number | null): string {
+  if (value === null) return '–';
+  if (unitRange) return value.toFixed(3);
   const size = Math.abs(value);
   if (size !== 0 && size < 1e-3) return value.toExponential(1);
-  return size >= 100 ? Math.round(value).toLocaleString('en-US') : value.toFixed(3);
+  return size >= 100 ? Math.round(value).toLocaleString('en-US') : String(+value.toPrecision(3));
 }
 
 function lastOf(values: (number | null)[]): number | null {
@@ -156,5 +158,5 @@ function description({ chart, steps }: ChartData): string {
   const name = `${chart.title}${chart.unit === '' ? '' : `, ${chart.unit}`}, by training step`;
   const points = steps.flatMap((step, index) => (typeof chart.series[0]?.[index] === 'number' ? [[step, chart.series[0][index]] as const] : []));
   const [first, last] = [points[0], points.at(-1)];
-  return first === undefined || last === undefined ? `${name}: nothing measured yet` : `${name}: ${valueText(first[1])} at step ${first[0]}, ${valueText(last[1])} at step ${last[0]}`;
+  return first === undefined || last === undefined ? `${name}: nothing measured yet` : `${name}: ${numberText(chart, first[1])} at step ${first[0]}, ${numberText(chart, last[1])} at step ${last[0]}`;
 }

@@ -41,6 +41,7 @@ export function chartsView(actions: Actions): { element: HTMLElement; update: (v
           charts.set(chart.key, known);
           grid.append(known.element);
         }
+        known.element.hidden = view.steps.length === 0 && chart.key !== 'reward';
         known.update({ chart, steps: view.steps, colors: view.runs.map((run) => run.color), selected: selected === null ? null : selected + 1 });
       }
     },

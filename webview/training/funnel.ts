@@ -3,7 +3,7 @@ import { h } from '../shared/dom.ts';
 import { svg } from '../shared/svg.ts';
 
 const columnWidth = 100;
-const barWidth = 44;
+const barWidth = 56;
 const height = 84;
 /** Space below the bars in which losses fall. */
 const depth = 26;

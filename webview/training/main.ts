@@ -22,6 +22,7 @@ const header = runHeaderView((run: RunHeader) => [
 ]);
 const runners = runnersView((n) => { if (shownRun !== null) send({ type: 'runners', run_id: shownRun, n }); });
 const progress = progressView();
+const waiting = h('p', { class: 'callout warning', role: 'status', hidden: true });
 const facts = h('dl', { class: 'facts' });
 const drawFacts = part(facts, (items: TrainingView['facts']) => items.map((fact) => h('div', { class: fact.note.length > 30 ? 'fact wide' : 'fact' }, h('dt', {}, fact.label), h('dd', { class: 'value' }, fact.value), h('dd', { class: 'note' }, fact.note))));
 const charts = chartsView({
@@ -39,7 +40,7 @@ const drawSteps = part(steps, stepTable);
 const notices = h('section', { class: 'notices', 'aria-label': 'Notices', role: 'log' });
 const drawNotices = part(notices, (items: TrainingView['notices']) => items.map((notice) => h('p', { class: `callout ${notice.level}` }, notice.message)));
 
-const run = h('div', { class: 'page', hidden: true }, header.element, h('div', { class: 'progress-row' }, progress.element, runners.element), notices, facts, charts.element, step.element, steps);
+const run = h('div', { class: 'page', hidden: true }, header.element, h('div', { class: 'progress-row' }, progress.element, runners.element), waiting, facts, charts.element, step.element, steps, notices);
 const none = h('div', { class: 'empty', hidden: true },
   h('h1', {}, 'Nothing trained yet'),
   h('p', {}, 'Train an agent of this workspace and its reward curve appears here, step by step.'),
@@ -62,6 +63,8 @@ function draw(view: TrainingView): void {
   charts.update(view.charts, view.step?.step ?? null);
   step.update(view.step);
   drawSteps({ table: view.table, chosen: view.step?.step ?? null });
+  setText(waiting, view.waiting ?? '');
+  waiting.hidden = view.waiting === null;
   drawNotices(view.notices);
   notices.hidden = view.notices.length === 0;
 }
