@@ -146,12 +146,13 @@ describe('runs in a real VS Code', function () {
 
   it('a loss of the funnel shows its rollouts, each of which opens its trace', async () => {
     const frame = await panel();
+    await frame.locator('section[aria-label="Step"] .section-head').evaluate((element) => { (element as unknown as { scrollIntoView(): void }).scrollIntoView(); });
+    await until(async () => await frame.locator('.mark').count() === 128);
+    await inAllThemes('runs-step');
     await frame.locator('.losses button', { hasText: 'timeout' }).click();
     await until(async () => await frame.locator('.mark').count() === 3);
     assert.deepEqual(await frame.locator('.mark').allInnerTexts(), ['timed out', 'timed out', 'timed out']);
-    await frame.locator('section[aria-label="Step"]').scrollIntoViewIfNeeded();
-    await frame.locator('section[aria-label="Step"] .section-head').evaluate((element) => { (element as unknown as { scrollIntoView(): void }).scrollIntoView(); });
-    await inAllThemes('runs-funnel');
+    await open().screenshot('runs-loss');
     await frame.locator('.mark').first().click();
     const trace = await open().webview('.tree');
     await trace.locator('.detail', { hasText: 'did not finish within 120 s' }).waitFor();

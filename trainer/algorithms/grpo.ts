@@ -107,7 +107,7 @@ function secondsLeft(stepSeconds: number[], steps: number): number {
 }
 
 /** Seconds since now, without those in which the run is paused. */
-function workingClock({ paused_s }: GrpoJob): () => number {
-  const [began, paused] = [performance.now(), paused_s()];
-  return () => (performance.now() - began) / 1000 - (paused_s() - paused);
+function workingClock(job: GrpoJob): () => number {
+  const [began, paused] = [performance.now(), job.paused_s()];
+  return () => (performance.now() - began) / 1000 - (job.paused_s() - paused);
 }

@@ -45,7 +45,7 @@ async function writeTraces(store: Store, run_id: string, file: string): Promise<
 
 /** One row per step: every number of it, then the counts of its funnel. What was not measured is an empty cell. */
 export function metricsCsv(steps: readonly StepMetrics[]): string {
-  const rows = steps.map(({ funnel, ...numbers }): Record<string, unknown> => ({ ...numbers, ...Object.fromEntries(funnelStages.map((stage) => [`funnel_${stage}`, funnel[stage]])) }));
+  const rows = steps.map(({ funnel, ...numbers }): Record<string, number | boolean | null> => ({ ...numbers, ...Object.fromEntries(funnelStages.map((stage) => [`funnel_${stage}`, funnel[stage]])) }));
   const columns = [...new Set(rows.flatMap(Object.keys))];
   return [columns, ...rows.map((row) => columns.map((column) => row[column] ?? ''))].map((cells) => `${cells.join(',')}\n`).join('');
 }

@@ -132,8 +132,8 @@ const counted = "coalesce(json_extract(r.metadata, '$.superseded'), 0) = 0";
  * Marks the rollouts of the run's steps from `from_step` on: a resumed run makes these steps anew. They stay readable, and
  * lists of a step leave them out. No events: nobody looks at a step that has not been made.
  */
-export function supersedeRollouts({ db, write }: Context, run_id: string, from_step: number): void {
-  write('normal', () => db.run(
+export function supersedeRollouts(context: Context, run_id: string, from_step: number): void {
+  context.write('normal', () => context.db.run(
     "UPDATE rollouts SET metadata = json_set(CASE metadata WHEN 'null' THEN '{}' ELSE metadata END, '$.superseded', json('true')) WHERE run_id = ? AND step >= ?",
     run_id, from_step,
   ));

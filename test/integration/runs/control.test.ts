@@ -145,7 +145,7 @@ describe('runs under control, over the wire', function () {
     const steps = trainer.store.listSteps(run_id);
     assert.deepEqual(JSON.parse(read('metrics.json')), steps);
     const [head, ...rows] = read('metrics.csv').trim().split('\n').map((line) => line.split(','));
-    assert.deepEqual(rows.map((row) => Object.fromEntries(row.map((cell, i) => [head![i], cell]))).map(({ step: index, reward_mean, kl, funnel_used }) => [index, reward_mean, kl, funnel_used]),
+    assert.deepEqual(rows.map((row) => ['step', 'reward_mean', 'kl', 'funnel_used'].map((column) => row[head!.indexOf(column)])),
       steps.map((each) => [String(each.step), String(each.reward_mean), '', String(each.funnel.used)]));
     const traces = read('traces.jsonl').trim().split('\n').map((line) => JSON.parse(line) as { rollout: { rollout_id: string }; spans: unknown[] });
     const rollouts = trainer.store.listRollouts({ run_id });
