@@ -137,7 +137,7 @@ function markStep(plot: uPlot, step: number | null): void {
 function tickText(value: number): string {
   const size = Math.abs(value);
   if (size >= 10_000) return `${+(value / 1000).toPrecision(3)}k`;
-  return size !== 0 && size < 1e-3 ? value.toExponential(0) : String(+value.toPrecision(3));
+  return size !== 0 && size < 1e-3 ? value.toExponential(0) : String(+value.toPrecision(4));
 }
 
 /** Rewards with three decimals, so that they align; else three significant digits. */

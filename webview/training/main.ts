@@ -40,7 +40,8 @@ const drawSteps = part(steps, stepTable);
 const notices = h('section', { class: 'notices', 'aria-label': 'Notices', role: 'log' });
 const drawNotices = part(notices, (items: TrainingView['notices']) => items.map((notice) => h('p', { class: `callout ${notice.level}` }, notice.message)));
 
-const run = h('div', { class: 'page', hidden: true }, header.element, h('div', { class: 'progress-row' }, progress.element, runners.element), waiting, facts, charts.element, step.element, steps, notices);
+const progressRow = h('div', { class: 'progress-row' }, progress.element, runners.element);
+const run = h('div', { class: 'page', hidden: true }, header.element, progressRow, waiting, facts, charts.element, step.element, steps, notices);
 const none = h('div', { class: 'empty', hidden: true },
   h('h1', {}, 'Nothing trained yet'),
   h('p', {}, 'Train an agent of this workspace and its reward curve appears here, step by step.'),
@@ -59,6 +60,7 @@ function draw(view: TrainingView): void {
   header.update(view.header, view.actions);
   runners.update(view.actions);
   progress.update(view.progress);
+  progressRow.hidden = view.progress === null && view.actions.runners === null;
   drawFacts(view.facts);
   charts.update(view.charts, view.step?.step ?? null);
   step.update(view.step);

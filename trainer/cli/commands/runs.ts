@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { openStore, type Store } from '../../store/store.ts';
 import { TrainerError } from '../../protocol/errors.ts';
 import type { Run } from '../../protocol/run.ts';
+import { recoverRuns } from '../../runs/recover.ts';
 import { decimal, duration, table } from '../format.ts';
 import { funnelText } from '../funnel-text.ts';
 import { resultText } from '../result-text.ts';
@@ -15,7 +16,7 @@ export function addRunsCommand(program: Command): void {
     .description('list the runs of the workspace, or show what one found')
     .argument('[run]')
     .option('--step <n>', 'show where the samples of this step went; default: the last one', integerArgument('--step'))
-    .option('--json', 'print JSON')
+    .option('--json', 'print one JSON object')
     .action((runId: string | undefined, options: { json?: boolean; step?: number }, command: Command) => {
       const store = openWorkspaceStore(workspaceOf(command));
       try {
@@ -29,7 +30,7 @@ export function addRunsCommand(program: Command): void {
           return void process.stdout.write(`${[outcome, ...(step ? [funnelText(step)] : [])].join('\n\n')}\n`);
         }
         const runs = store.listRuns();
-        if (options.json) return printJson(runs);
+        if (options.json) return printJson({ runs });
         process.stdout.write(runs.length === 0 ? 'No runs yet. Start one with: agent-trainer dev AGENT --data FILE\n' : `${table([['run', 'kind', 'status', 'reward', 'time', 'agent'], ...runs.map(row)])}\n`);
       } finally {
         store.close();
@@ -55,9 +56,11 @@ function rewardOf(run: Run): string {
   return decimal(result?.policy?.mean_reward ?? result?.mean_reward);
 }
 
-/** Opens the workspace's store for reading; says so when there is none. */
+/** Opens the workspace's store for reading, with the runs of killed trainers marked as such; says so when there is none. */
 export function openWorkspaceStore(workspace: string): Store {
   const file = path.join(workspace, '.agent-trainer', 'trainer.db');
   if (!existsSync(file)) throw new TrainerError('not_found', `${workspace} has no runs yet (no ${path.relative(workspace, file)}). Start one with: agent-trainer dev AGENT --data FILE, or name the folder with --workspace.`);
-  return openStore(file);
+  const store = openStore(file);
+  recoverRuns(store, workspace);
+  return store;
 }
