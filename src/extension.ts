@@ -9,6 +9,12 @@ import { Log } from './log.ts';
 import { coalesce } from './panels/coalesce.ts';
 import { TracePanel } from './panels/trace-panel.ts';
 import { TrainingPanel } from './panels/training-panel.ts';
+import { compareRuns } from './runs/compare-command.ts';
+import { pauseCommand, resumeCommand } from './runs/control-commands.ts';
+import { deleteRun } from './runs/delete-command.ts';
+import { exportRun } from './runs/export-command.ts';
+import { copyCheckpointPath, openRun, revealCheckpoint } from './runs/open-run-command.ts';
+import { RunsTree } from './runs/runs-tree.ts';
 import { dryRunAgent } from './runs/dry-run-command.ts';
 import { openTrace, openTraining } from './runs/open-commands.ts';
 import { tellRunEnded } from './runs/run-ended.ts';
@@ -33,10 +39,10 @@ export function activate(context: vscode.ExtensionContext): void {
     : vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title: vscode.l10n.t('Starting the trainer…') }, work) as ReturnType<typeof work>);
   workspaces.onRunEnded = (workspace, run) => { tellRunEnded(services, workspace, run).catch((error: unknown) => log.toast(error)); };
 
-  const command = (id: string, work: (services: Services, argument: unknown) => unknown): vscode.Disposable =>
-    vscode.commands.registerCommand(id, async (argument: unknown) => {
+  const command = (id: string, work: (services: Services, argument: unknown, selected: unknown) => unknown): vscode.Disposable =>
+    vscode.commands.registerCommand(id, async (argument: unknown, selected: unknown) => {
       try {
-        await work(services, argument);
+        await work(services, argument, selected);
       } catch (error) {
         void log.toast(error); // the command has ended, whether its toast was read or not
       }
@@ -56,6 +62,15 @@ export function activate(context: vscode.ExtensionContext): void {
     command(commands.openTraining, openTraining),
     command(commands.openTrace, openTrace),
     command(commands.stopRun, stopRun),
+    command(commands.openRun, openRun),
+    command(commands.compareRuns, compareRuns),
+    command(commands.pauseRun, pauseCommand),
+    command(commands.resumeRun, resumeCommand),
+    command(commands.exportRun, exportRun),
+    command(commands.deleteRun, deleteRun),
+    command(commands.revealCheckpoint, revealCheckpoint),
+    command(commands.copyCheckpointPath, copyCheckpointPath),
+    new RunsTree(services).register(),
     command(commands.showLog, () => { log.channel.show(); }),
     vscode.window.registerWebviewPanelSerializer(panels.training, { deserializeWebviewPanel: async (panel, state) => { services.training.restore(panel, state); } }),
     vscode.window.registerWebviewPanelSerializer(panels.trace, { deserializeWebviewPanel: (panel, state) => services.trace.restore(panel, state).catch((error: unknown) => { log.background('The trace panel could not be restored', error); }) }),

@@ -4,6 +4,14 @@ export const commands = {
   dryRun: 'agentTrainer.dryRun',
   openTraining: 'agentTrainer.openTraining',
   openTrace: 'agentTrainer.openTrace',
+  openRun: 'agentTrainer.openRun',
+  compareRuns: 'agentTrainer.compareRuns',
+  pauseRun: 'agentTrainer.pauseRun',
+  resumeRun: 'agentTrainer.resumeRun',
+  exportRun: 'agentTrainer.exportRun',
+  deleteRun: 'agentTrainer.deleteRun',
+  revealCheckpoint: 'agentTrainer.revealCheckpoint',
+  copyCheckpointPath: 'agentTrainer.copyCheckpointPath',
   stopRun: 'agentTrainer.stopRun',
   showLog: 'agentTrainer.showLog',
 } as const;
@@ -11,3 +19,5 @@ export const commands = {
 export const settings = { nodePath: 'agentTrainer.nodePath' } as const;
 
 export const panels = { training: 'agentTrainer.training', trace: 'agentTrainer.trace' } as const;
+
+export const views = { runs: 'agentTrainer.runs' } as const;

@@ -26,17 +26,22 @@ export function barState(workspaces: { supervisor: { state: { kind: string; mess
 }
 
 /** The text of the bar item, with its icon. */
-export function barText(state: BarState): string {
+export function barText(state: BarState, now = Date.now() / 1000): string {
   switch (state.kind) {
     case 'hidden': return '';
     case 'starting': return '$(sync~spin) Trainer starting';
     case 'idle': return '$(rocket) Agent Trainer';
     case 'failed': return '$(error) Agent Trainer';
-    case 'running': return `$(sync~spin) ${runningText(state.entry)}${state.more > 0 ? ` +${state.more}` : ''}`;
+    case 'running': return `${runningText(state.entry, now)}${state.more > 0 ? ` +${state.more}` : ''}`;
   }
 }
 
-function runningText({ run, steps }: RunEntry): string {
+function runningText({ run, steps, waiting }: RunEntry, now: number): string {
+  if (waiting !== null) return `$(watch) Waiting on ${waiting.on} for ${Math.max(1, Math.round((now - waiting.since) / 60))} min`;
+  return `${run.pause === 'paused' ? '$(debug-pause) Paused: ' : '$(sync~spin) '}${workText({ run, steps })}`;
+}
+
+function workText({ run, steps }: Pick<RunEntry, 'run' | 'steps'>): string {
   const total = stepsAskedFor(run);
   const reward = steps.at(-1)?.reward_mean ?? null;
   if (run.phase !== 'training' || total === null) return run.kind === 'dev' ? 'Dry run' : run.kind === 'eval' ? 'Evaluating' : 'Training: preparing';

@@ -39,7 +39,7 @@ export class Workspace {
 
   private async prepare(client: RpcClient): Promise<void> {
     client.onEvent = (event) => { this.book.apply(event); };
-    await client.call('events.subscribe', { types: ['run', 'step', 'rollout', 'notice'] });
+    await client.call('events.subscribe', { types: ['run', 'run-deleted', 'step', 'rollout', 'notice'] });
     for (const run of await client.call('runs.list', {})) {
       if (isActive(run)) {
         const { run: current, steps } = await client.call('runs.get', { run_id: run.run_id });
@@ -50,7 +50,12 @@ export class Workspace {
 
   private runChanged(run_id: string): void {
     const run = this.book.entries.get(run_id)?.run;
-    if (run === undefined) return;
+    if (run === undefined) { // deleted
+      this.activeRuns.delete(run_id);
+      this.state().then((state) => state.forgetRun(run_id)).catch((error: unknown) => { this.log.background('The run could not be taken out of workspace.json', error); });
+      this.onRunChanged(run_id, null);
+      return;
+    }
     const wasActive = this.activeRuns.has(run_id);
     if (isActive(run)) this.activeRuns.add(run_id);
     else this.activeRuns.delete(run_id);

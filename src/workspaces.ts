@@ -1,4 +1,5 @@
-import { dirname } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Uri } from 'vscode';
 import type { Run } from '../trainer/protocol/run.ts';
 import type { Log } from './log.ts';
@@ -56,6 +57,12 @@ export class Workspaces {
   /** Finds the trainers that outlived the window that started them. */
   async attachAll(): Promise<void> {
     for (const folder of this.vscode.workspace.workspaceFolders ?? []) await this.at(folder.uri.fsPath).supervisor.attach();
+  }
+
+  /** Starts the trainers of folders that have had runs, so that these are known. */
+  async readRuns(): Promise<void> {
+    const folders = (this.vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath).filter((folder) => existsSync(join(folder, '.agent-trainer', 'trainer.db')));
+    await Promise.all(folders.map((folder) => this.at(folder).client()));
   }
 
   dispose(): void {

@@ -1,4 +1,4 @@
-import type { TrainerEvent } from '../../trainer/protocol/rpc.ts';
+import type { TrainerEvent, Waiting } from '../../trainer/protocol/rpc.ts';
 import type { Run, StepMetrics } from '../../trainer/protocol/run.ts';
 
 export interface Notice { level: 'info' | 'warning'; message: string }
@@ -13,6 +13,8 @@ export interface RunEntry {
   notices: Notice[]; // the latest
   /** Of the present phase and step; null when nothing was seen yet. */
   rollouts: RolloutCounts | null;
+  /** Nothing of it has moved for a while. */
+  waiting: Waiting | null;
 }
 
 const keptNotices = 20;
@@ -39,7 +41,7 @@ export class RunBook {
   /** Takes a run over as the trainer describes it. */
   put(run: Run, steps?: StepMetrics[]): void {
     const known = this.entries.get(run.run_id);
-    this.entries.set(run.run_id, { run, steps: steps ?? known?.steps ?? [], notices: known?.notices ?? [], rollouts: known?.rollouts ?? null });
+    this.entries.set(run.run_id, { run, steps: steps ?? known?.steps ?? [], notices: known?.notices ?? [], rollouts: known?.rollouts ?? null, waiting: null });
     this.onChanged(run.run_id);
   }
 
@@ -60,13 +62,21 @@ export class RunBook {
       if (known !== undefined && known.run.phase !== event.run.phase) this.forgetRollouts(event.run.run_id);
       return;
     }
+    if (event.type === 'run-deleted') {
+      this.entries.delete(event.run_id);
+      this.seen.delete(event.run_id);
+      this.onChanged(event.run_id);
+      return;
+    }
     const run_id = event.run_id;
     const entry = run_id === null ? undefined : this.entries.get(run_id);
     if (run_id === null || entry === undefined) return;
     if (event.type === 'step') entry.steps = withStep(entry.steps, event.metrics);
+    else if (event.type === 'notice' && event.waiting) entry.waiting = event.waiting;
     else if (event.type === 'notice') entry.notices = [...entry.notices, { level: event.level, message: event.message }].slice(-keptNotices);
     else if (event.type === 'rollout') this.count(run_id, entry, event.rollout);
     else return;
+    if (event.type !== 'notice' || event.waiting === null) entry.waiting = null;
     this.onChanged(run_id);
   }
 

@@ -1,11 +1,14 @@
 import { TrainerError } from '../../trainer/protocol/errors.ts';
+import { runOf } from './run-nodes.ts';
 import { runHeader } from '../views/run-header.ts';
 import type { Services } from '../services.ts';
 import type { Workspace } from '../workspace.ts';
 
-/** "Stop Run": cancels the active run, the user's choice if there are several. */
-export async function stopRun(services: Services): Promise<void> {
+/** "Stop Run": cancels the run it is called on, else the active one, the user's choice if there are several. */
+export async function stopRun(services: Services, argument?: unknown): Promise<void> {
   const { vscode, workspaces } = services;
+  const node = runOf(argument);
+  if (node !== null) return cancelRun(services, workspaces.at(node.folder), node.run_id);
   await workspaces.attachAll();
   const items = workspaces.all().flatMap((workspace) => workspace.book.active().map((entry) => {
     const { title, statusText } = runHeader(entry.run);

@@ -58,6 +58,10 @@ export class WorkspaceState {
     await this.db.update((data) => { data.dry_runs[agent] = settings; });
   }
 
+  async forgetRun(run_id: string): Promise<void> {
+    await this.db.update((data) => { data.runs = data.runs.filter((run) => run.run_id !== run_id); });
+  }
+
   async rememberRun(run: Run): Promise<void> {
     const { run_id, kind, agent, status, create_time } = run;
     await this.db.update((data) => {

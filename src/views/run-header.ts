@@ -25,9 +25,21 @@ export function runHeader(run: Run): RunHeader {
   return {
     run_id: run.run_id,
     title: `${kinds[run.kind]} of ${run.agent}`,
-    status: run.status,
-    statusText: run.status === 'running' ? phases[run.phase] : ends[run.status],
+    status: run.pause === 'paused' ? 'paused' : run.status,
+    statusText: statusText(run),
     error: run.error,
     canCancel: run.status === 'running' || run.status === 'pending',
   };
+}
+
+/** What it does, or how it ended. */
+export function statusText(run: Run): string {
+  if (run.status !== 'running') return ends[run.status];
+  if (run.pause === 'paused') return `Paused · ${phases[run.phase]}`;
+  return run.pause === 'pausing' ? 'Pausing: what is under way finishes first' : phases[run.phase];
+}
+
+/** A training run that ended before its end can go on after its last checkpoint. */
+export function isResumable(run: Run): boolean {
+  return run.kind === 'train' && ['failed', 'cancelled', 'interrupted'].includes(run.status);
 }

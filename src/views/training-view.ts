@@ -1,27 +1,50 @@
 import { z } from 'zod';
-import { DevResult, EvalResult, funnelStages, TrainResult } from '../../trainer/protocol/run.ts';
-import type { Funnel, Run, StepMetrics } from '../../trainer/protocol/run.ts';
-import type { Fact, FunnelRow, Table, TrainingView } from '../../trainer/protocol/views.ts';
+import { DevResult, EvalResult, TrainResult } from '../../trainer/protocol/run.ts';
+import type { Run, StepMetrics } from '../../trainer/protocol/run.ts';
+import type { AttemptedRollout } from '../../trainer/protocol/rollout.ts';
+import type { Fact, RunActions, Table, TrainingView } from '../../trainer/protocol/views.ts';
+import { isActive } from '../runs/run-book.ts';
 import type { RunEntry } from '../runs/run-book.ts';
+import { chartsView } from './charts-view.ts';
 import { compact, duration, nothing, number, percent, plural, signed } from './format.ts';
-import { runHeader } from './run-header.ts';
+import { isResumable, runHeader } from './run-header.ts';
+import { stepView } from './step-view.ts';
+import type { StepChoice } from './step-view.ts';
 
 export const emptyTrainingView: TrainingView = {
-  header: null, progress: null, facts: [], curve: { step: [], reward: [], validation: [] }, funnel: null, table: { columns: [], rows: [] }, notices: [],
+  header: null, actions: { pause: false, resume: false, stop: false, runners: null }, waiting: null, progress: null, facts: [], charts: { steps: [], runs: [], charts: [] }, step: null, table: { columns: [], rows: [] }, notices: [],
 };
 
+/** What the panel looks at beside the run itself. */
+export interface TrainingChoice extends StepChoice {
+  /** Rollouts of the step, once they have been read. */
+  rollouts: readonly AttemptedRollout[] | null;
+  /** Runs drawn beside it. */
+  compared: readonly RunEntry[];
+}
+
+const newest: TrainingChoice = { step: null, loss: null, rollouts: null, compared: [] };
+
 /** The training panel of a run: a pure function of what is known of it. `now`: seconds since the epoch. */
-export function trainingView(entry: RunEntry, now: number): TrainingView {
-  const { run, steps, notices } = entry;
+export function trainingView(entry: RunEntry, now: number, choice: TrainingChoice = newest): TrainingView {
+  const { run, steps, notices, waiting } = entry;
   return {
     header: runHeader(run),
+    actions: actionsOf(run),
+    waiting: waiting === null ? null : `Waiting on ${waiting.on} for ${duration(Math.max(60, now - waiting.since))}.`,
     progress: progressOf(entry),
     facts: factsOf(run, steps, now),
-    curve: curveOf(run, steps),
-    funnel: funnelOf(steps.at(-1)),
+    charts: chartsView(run.kind === 'train' ? [entry, ...choice.compared] : []),
+    step: stepView(steps, choice, choice.rollouts),
     table: tableOf(steps),
     notices,
   };
+}
+
+function actionsOf(run: Run): RunActions {
+  const active = isActive(run);
+  const paused = run.pause === 'pausing' || run.pause === 'paused';
+  return { pause: active && !paused, resume: active ? paused : isResumable(run), stop: active, runners: active ? run.runners ?? null : null };
 }
 
 /** How many steps the run's configuration asks for; null when it is not a training run. */
@@ -58,7 +81,7 @@ function factsOf(run: Run, steps: StepMetrics[], now: number): Fact[] {
 }
 
 /** The comparison on held-out tasks, once the run has made it. */
-function resultFacts(run: Run): Fact[] {
+export function resultFacts(run: Run): Fact[] {
   const train = TrainResult.safeParse(run.result);
   if (run.kind === 'train' && train.success) {
     const { before, after, difference } = train.data;
@@ -76,37 +99,6 @@ function resultFacts(run: Run): Fact[] {
   return [];
 }
 
-function curveOf(run: Run, steps: StepMetrics[]): TrainingView['curve'] {
-  const curve = { step: steps.map((step) => step.step + 1), reward: steps.map((step) => step.reward_mean), validation: steps.map((step) => step.val_reward) };
-  const result = TrainResult.safeParse(run.result);
-  if (run.kind === 'train' && result.success && steps.length > 0) {
-    // The held-out measurements before and after stand at the ends of the curve.
-    const last = curve.validation.length - 1;
-    curve.step.unshift(0);
-    curve.reward.unshift(null);
-    curve.validation.unshift(result.data.before.mean_reward);
-    curve.validation[last + 1] = result.data.after.mean_reward;
-  }
-  return curve;
-}
-
-const stageTitles: Record<(typeof funnelStages)[number], string> = {
-  rollouts: 'Rollouts', calls: 'LLM calls', with_token_ids: 'With token ids', scored: 'Scored', trainable: 'Trainable', used: 'Used in update',
-};
-
-function funnelOf(step: StepMetrics | undefined): TrainingView['funnel'] {
-  if (step === undefined) return null;
-  const { funnel } = step;
-  const rows = funnelStages.map((stage): FunnelRow => ({
-    stage: stageTitles[stage], count: funnel[stage], share: stage === 'rollouts' ? null : funnel[stage] / Math.max(1, funnel.calls), losses: lossesOf(funnel, stage),
-  }));
-  return { title: `Where the samples of step ${step.step + 1} went`, rows };
-}
-
-function lossesOf(funnel: Funnel, stage: (typeof funnelStages)[number]): FunnelRow['losses'] {
-  return funnel.losses.filter((loss) => loss.stage === stage).map((loss) => ({ text: `−${loss.count.toLocaleString('en-US')} ${loss.reason}`, rollout_id: loss.rollout_ids[0] ?? null }));
-}
-
 interface Column { title: string; unit: string; help: string; cell: (step: StepMetrics) => string }
 
 const columns: Column[] = [
@@ -122,11 +114,12 @@ const columns: Column[] = [
   { title: 'Gradient', unit: 'norm', help: 'Before clipping', cell: (s) => compact(s.grad_norm) },
   { title: 'Drift', unit: 'nats', help: 'Largest difference between the log-probabilities of sampler and trainer', cell: (s) => compact(s.logprob_max_diff) },
   { title: 'Response', unit: 'tokens', help: 'Mean length of trained calls', cell: (s) => number(s.response_tokens_mean, 1) },
+  { title: 'Staleness', unit: 'updates', help: 'Policy updates between the sampling of a call and its use', cell: (s) => compact(s.staleness) },
   { title: 'Rollouts', unit: 's', help: 'Wall time of the rollouts', cell: (s) => number(s.rollout_s, 1) },
   { title: 'Update', unit: 's', help: 'Wall time of the update', cell: (s) => number(s.train_s, 1) },
 ];
 
 /** Newest step first. */
 function tableOf(steps: StepMetrics[]): Table {
-  return { columns: columns.map(({ title, unit, help }) => ({ title, unit, help })), rows: [...steps].reverse().map((step) => columns.map((column) => column.cell(step))) };
+  return { columns: columns.map(({ title, unit, help }) => ({ title, unit, help })), rows: [...steps].reverse().map((step) => ({ step: step.step, cells: columns.map((column) => column.cell(step)) })) };
 }

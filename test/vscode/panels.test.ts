@@ -79,11 +79,11 @@ describe('panels in a real VS Code', function () {
     await inAllThemes('training');
   });
 
-  it('Cancel asks the trainer to cancel and shows that it did', async () => {
+  it('Stop asks the trainer to cancel and shows that it did', async () => {
     const frame = await open().webview('figure.curve');
-    await frame.locator('vscode-button', { hasText: 'Cancel' }).click();
+    await frame.locator('vscode-button', { hasText: 'Stop' }).click();
     await frame.locator('.status-text', { hasText: 'Cancelled' }).waitFor();
-    assert.equal(await frame.locator('vscode-button', { hasText: 'Cancel' }).count(), 0);
+    assert.equal(await frame.locator('vscode-button', { hasText: 'Stop' }).count(), 0);
   });
 
   it('a finished run shows the comparison on held-out tasks', async () => {

@@ -96,7 +96,7 @@ describe('training the sample agent in a real VS Code', function () {
     const frame = await open().webview('figure.curve', 60_000);
     const trainer = trainerPid();
     await until(() => descendantsOf(trainer).length > 0);
-    await frame.locator('vscode-button', { hasText: 'Cancel' }).click();
+    await frame.locator('vscode-button', { hasText: 'Stop' }).click();
     await frame.locator('.status-text', { hasText: 'Cancelled' }).waitFor({ timeout: 60_000 });
     await until(() => descendantsOf(trainer).length === 0);
     assert.equal(runs().at(0)?.status, 'cancelled');

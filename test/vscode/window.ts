@@ -95,6 +95,7 @@ export class VSCodeWindow {
     await this.quickInput(themeLabels[theme], themeLabels[theme]);
     const kind = { light: 'vs', dark: 'vs-dark', 'high-contrast': 'hc-black' }[theme];
     await this.page.locator(`.monaco-workbench.${kind}`).first().waitFor();
+    await this.page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
   }
 
   async screenshot(name: string): Promise<void> {

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { TrainerError } from '../protocol/errors.ts';
 import type { Policy } from '../protocol/policy.ts';
+import type { Checkpoint } from '../protocol/run.ts';
 
 const folderName = /^step-(\d{6})$/;
 const halfWritten = /^step-\d{6}\.tmp-/;
@@ -20,10 +21,14 @@ export class Checkpoints {
     this.#keepLast = keepLast;
   }
 
+  /** The complete checkpoints, oldest first. */
+  list(): Checkpoint[] {
+    return this.#steps().map((step) => ({ step, folder: this.#path(step) }));
+  }
+
   /** The last complete checkpoint; null when there is none. */
-  latest(): { step: number; folder: string } | null {
-    const step = this.#steps().at(-1);
-    return step === undefined ? null : { step, folder: this.#path(step) };
+  latest(): Checkpoint | null {
+    return this.list().at(-1) ?? null;
   }
 
   /**

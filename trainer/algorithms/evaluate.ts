@@ -67,7 +67,7 @@ function planOf(task: Task, settings: EvaluationSettings): RolloutPlan {
 
 function finishedEarlier(source: RolloutSource, { label, mode }: EvaluationSettings): Map<string, AttemptedRollout> {
   const usable = source.store.listRollouts({ run_id: source.run_id, mode }).filter((rollout) =>
-    rollout.metadata?.['evaluation'] === label && isTerminal(rollout.status) && outcomeOf(rollout) !== 'cancelled');
+    rollout.metadata?.['evaluation'] === label && rollout.metadata['superseded'] !== true && isTerminal(rollout.status) && outcomeOf(rollout) !== 'cancelled');
   return new Map(usable.map((rollout) => [rollout.task_id ?? '', rollout]));
 }
 

@@ -17,7 +17,7 @@ import { whyNothing } from './funnel.ts';
 import { requireWorking, rollOut, throwIfCancelled, type RolloutPlan, type RolloutSource } from './rollouts.ts';
 import { learningRate } from './schedule.ts';
 import { deriveSeed } from './seeds.ts';
-import { generatedTokens, stepMetrics } from './step-metrics.ts';
+import { generatedTokens, staleness, stepMetrics } from './step-metrics.ts';
 import { trainingBatch } from './training-batch.ts';
 
 export interface GrpoJob {
@@ -31,6 +31,8 @@ export interface GrpoJob {
   firstStep: number;
   /** Seconds the evaluation after the training will take, for the time left. */
   evaluation_s: number;
+  /** Seconds the run has been paused so far: they belong to no rate. */
+  paused_s(): number;
   notice(level: 'info' | 'warning', message: string): void;
 }
 
@@ -45,14 +47,14 @@ export async function trainGrpo(job: GrpoJob): Promise<void> {
   let lastReason: string | null = null; // said once, not at every step that it holds for
 
   for (let step = job.firstStep; step < grpo.steps; step++) {
-    const began = performance.now();
+    const clock = workingClock(job);
 
     // 1. Sample: the group of each task, with seeds that depend on nothing but the run's seed and the rollout's place.
     const tasks = tasksOfStep(step, train.length, grpo.train_batch_size, seed).map((position) => train[position]!);
     const rollouts = await rollOut(source, tasks.flatMap((task) => groupPlans(task, step, config)));
     requireWorking(rollouts);
     const traced = rollouts.map((rollout) => ({ rollout, spans: source.store.listSpans(rollout.rollout_id) }));
-    const rollout_s = secondsSince(began);
+    const rollout_s = clock();
 
     // 2. Compare each rollout with its group.
     const groups = tasks.map((_, i) => traced.slice(i * grpo.group_size, (i + 1) * grpo.group_size));
@@ -61,9 +63,10 @@ export async function trainGrpo(job: GrpoJob): Promise<void> {
     // 3. Learn.
     throwIfCancelled(source.signal);
     const learning = performance.now();
+    const stale = staleness(traced, policy.version);
     const lr = learningRate(step, grpo);
     const update = batch.rows.length === 0 ? null : await policy.update(batch.rows, { ...grpo, lr });
-    const train_s = secondsSince(learning);
+    const train_s = (performance.now() - learning) / 1000;
     const reason = update ? null : whyNothing(batch.funnel);
     if (reason !== null && reason !== lastReason) job.notice('warning', `Step ${step + 1}: nothing to learn from, the policy stays as it is: ${reason}.${hint(reason)}`);
     lastReason = reason;
@@ -72,9 +75,9 @@ export async function trainGrpo(job: GrpoJob): Promise<void> {
     // 4. Validate, report, keep.
     const validates = grpo.test_freq > 0 && (step + 1) % grpo.test_freq === 0 && step + 1 < grpo.steps;
     const val_reward = validates ? await validationReward(job, step) : null;
-    stepSeconds.push(secondsSince(began));
+    stepSeconds.push(clock());
     source.store.addStep(source.run_id, stepMetrics({
-      step, lr, batch, update, val_reward, rollout_s, train_s,
+      step, lr, batch, update, val_reward, rollout_s, train_s, staleness: stale,
       policy_version: policy.version, rollouts: rollouts.length, generated_tokens: generatedTokens(traced),
       eta_s: secondsLeft(stepSeconds, grpo.steps - step - 1) + job.evaluation_s,
     }));
@@ -111,6 +114,8 @@ function secondsLeft(stepSeconds: number[], steps: number): number {
   return (recent.reduce((sum, seconds) => sum + seconds, 0) / recent.length) * steps;
 }
 
-function secondsSince(milliseconds: number): number {
-  return (performance.now() - milliseconds) / 1000;
+/** Seconds since now, without those in which the run is paused. */
+function workingClock(job: GrpoJob): () => number {
+  const [began, paused] = [performance.now(), job.paused_s()];
+  return () => (performance.now() - began) / 1000 - (job.paused_s() - paused);
 }

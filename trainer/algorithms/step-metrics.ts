@@ -15,6 +15,7 @@ interface StepFacts {
   rollouts: number;
   /** Tokens sampled in the step, trained or not. */
   generated_tokens: number;
+  staleness: number | null;
   rollout_s: number;
   train_s: number;
   eta_s: number;
@@ -43,6 +44,18 @@ export function stepMetrics({ batch, update, rollouts, generated_tokens, ...fact
     tokens_per_s: generated_tokens / facts.rollout_s,
     funnel: batch.funnel,
   };
+}
+
+/**
+ * Updates of the policy between the sampling of the calls and `version`, mean over those that name theirs; 0 on-policy.
+ * null: none does.
+ */
+export function staleness(traced: readonly TracedRollout[], version: number): number | null {
+  const ages = traced.flatMap(({ spans }) => spans.filter(isLlmCall)).flatMap((span) => {
+    const sampledBy = span.attributes[attr.policyVersion];
+    return typeof sampledBy === 'number' ? [version - sampledBy] : [];
+  });
+  return ages.length === 0 ? null : mean(ages);
 }
 
 /** Tokens the model generated in these rollouts. */

@@ -16,6 +16,9 @@ import { errorBody, errorHeaders, invalidRequest, toBackendError } from './opena
 /** Long contexts and images in base64. */
 const bodyLimitBytes = 32 * 1024 * 1024;
 
+/** An LLM call under way; `since` in seconds since the epoch. */
+export interface OpenCall { rollout_id: string | null; since: number }
+
 interface AttemptParams { rid?: string; aid?: string }
 
 /** The OpenAI-compatible proxy. Calls under `/rollout/:rid/attempt/:aid` are recorded in the store; others are only served. */
@@ -26,11 +29,17 @@ export class Gateway {
   readonly #store: Store;
   readonly #keyHash: Buffer;
   readonly #attribution: Attribution;
+  readonly #open = new Set<OpenCall>();
 
   constructor(store: Store, options: { key: string }) {
     this.#store = store;
     this.#keyHash = sha256(options.key);
     this.#attribution = new Attribution(store);
+  }
+
+  /** The LLM calls being answered now, oldest first. */
+  openCalls(): OpenCall[] {
+    return [...this.#open];
   }
 
   /** The routes, with their own error shape. */
@@ -59,6 +68,8 @@ export class Gateway {
     const traceparent = request.headers['traceparent'];
     const place = rid !== undefined && aid !== undefined ? this.#attribution.place(rid, aid, typeof traceparent === 'string' ? traceparent : undefined) : null;
     const result: CallResult = { asked: null, provider: 'agent_trainer', completion: null, tokens: null, sampling: null, error: null };
+    const open = { rollout_id: rid ?? null, since: started };
+    this.#open.add(open);
     let recorded = false;
     const record = (outcome: Partial<CallResult>) => {
       if (place && !recorded) this.#store.addSpans([callSpan(place, started, now(), { ...result, ...outcome })]);
@@ -75,6 +86,8 @@ export class Gateway {
     } catch (error) {
       record({ error: toBackendError(error) });
       throw error;
+    } finally {
+      this.#open.delete(open);
     }
     return reply;
   }

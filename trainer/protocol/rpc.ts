@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AttemptedRollout } from './rollout.ts';
-import { Run, RunKind, StepMetrics } from './run.ts';
+import { Checkpoint, Run, RunKind, StepMetrics } from './run.ts';
 import { Span } from './span.ts';
 
 /**
@@ -30,15 +30,26 @@ export type StartRun = z.infer<typeof StartRun>;
 export const rpcMethods = {
   'runs.start': { params: StartRun, result: Run },
   'runs.list': { params: z.object({}), result: z.array(Run) },
-  'runs.get': { params: z.object({ run_id: z.string() }), result: z.object({ run: Run, steps: z.array(StepMetrics) }) },
+  'runs.get': { params: z.object({ run_id: z.string() }), result: z.object({ run: Run, steps: z.array(StepMetrics), checkpoints: z.array(Checkpoint).default([]) }) },
   /** Resolves when the run has ended and its agent processes are gone. */
   'runs.cancel': { params: z.object({ run_id: z.string() }), result: Run },
+  /** No new rollout begins; those under way, and an update, finish. The run then says `pause: 'paused'`. */
+  'runs.pause': { params: z.object({ run_id: z.string() }), result: Run },
+  /** A paused run goes on; a training run that was interrupted, cancelled or failed goes on after its last checkpoint. */
+  'runs.resume': { params: z.object({ run_id: z.string() }), result: Run },
+  /** How many rollouts run at a time, from now on; running ones finish. */
+  'runs.set_runners': { params: z.object({ run_id: z.string(), n: z.number().int().min(1).max(256) }), result: Run },
+  /** Removes a run that has ended: record, rollouts, traces, checkpoints. */
+  'runs.delete': { params: z.object({ run_id: z.string() }), result: z.object({}) },
+  /** Writes the run into a new folder: run.json (with the paths of its checkpoints), metrics.json, metrics.csv, traces.jsonl. */
+  'runs.export': { params: z.object({ run_id: z.string(), folder: z.string() }), result: z.object({ folder: z.string(), files: z.array(z.string()) }) },
+  /** Of a step: those it counted, without those of an interrupted try at it (`metadata.superseded`). */
   'rollouts.list': { params: z.object({ run_id: z.string(), step: z.number().int().optional() }), result: z.array(AttemptedRollout) },
   /** All spans of the rollout's latest attempt (or the given one), in order. */
   'trace.get': { params: z.object({ rollout_id: z.string(), attempt_id: z.string().optional() }), result: z.object({ rollout: AttemptedRollout, spans: z.array(Span), stdout: z.string(), stderr: z.string() }) },
   /** Events of this run (all runs without run_id) and of these types (all without types) are sent from now on. A second call of a connection replaces the first. */
   'events.subscribe': {
-    params: z.object({ run_id: z.string().optional(), types: z.array(z.enum(['run', 'step', 'rollout', 'spans', 'notice'])).optional() }),
+    params: z.object({ run_id: z.string().optional(), types: z.array(z.enum(['run', 'run-deleted', 'step', 'rollout', 'spans', 'notice'])).optional() }),
     result: z.object({}),
   },
 } as const;
@@ -53,14 +64,19 @@ export const RpcResponse = z.union([
   z.object({ id: z.number().int(), error: RpcError }),
 ]);
 
+/** Nothing of the run has moved since then (seconds since the epoch); told again every minute until something does. */
+export const Waiting = z.object({ on: z.string(), since: z.number() });
+export type Waiting = z.infer<typeof Waiting>;
+
 /** What happens, as it happens. */
 export const TrainerEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('run'), run: Run }),
+  z.object({ type: z.literal('run-deleted'), run_id: z.string() }),
   z.object({ type: z.literal('step'), run_id: z.string(), metrics: StepMetrics }),
   z.object({ type: z.literal('rollout'), run_id: z.string().nullable(), rollout: AttemptedRollout }),
   z.object({ type: z.literal('spans'), run_id: z.string().nullable(), spans: z.array(Span) }),
   /** A line for a log: what the run does or what it waits for. */
-  z.object({ type: z.literal('notice'), run_id: z.string(), level: z.enum(['info', 'warning']), message: z.string() }),
+  z.object({ type: z.literal('notice'), run_id: z.string(), level: z.enum(['info', 'warning']), message: z.string(), waiting: Waiting.nullish() }), // null: it moves again
 ]);
 export type TrainerEvent = z.infer<typeof TrainerEvent>;
 export const RpcEvent = z.object({ event: TrainerEvent });

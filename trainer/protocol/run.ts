@@ -26,8 +26,16 @@ export const Run = z.object({
   error: z.string().nullable(),
   /** The object the CLI prints with --json, once there is one. */
   result: z.unknown().nullable(),
+  /** `pausing`: no new rollout begins, what is under way finishes first; `paused`: nothing moves. Otherwise null or absent. */
+  pause: z.enum(['pausing', 'paused']).nullish(),
+  /** Rollouts at a time, as set last; absent before the agent's processes start. */
+  runners: z.number().int().nullish(),
 });
 export type Run = z.infer<typeof Run>;
+
+/** A complete checkpoint: the state after `step` (0-based). */
+export const Checkpoint = z.object({ step: z.number().int(), folder: z.string() });
+export type Checkpoint = z.infer<typeof Checkpoint>;
 
 export const funnelStages = ['rollouts', 'calls', 'with_token_ids', 'scored', 'trainable', 'used'] as const;
 
@@ -70,6 +78,8 @@ export const StepMetrics = z.object({
   logprob_max_diff: z.number().nullable(),
   response_tokens_mean: z.number().nullable(), // per trained call
   trained_tokens: z.number().int(),
+  /** Policy updates between the sampling of a call and the update it is used in, mean over the calls; null when no call tells its version. */
+  staleness: z.number().nullable().default(null),
   rollouts_per_s: z.number(),
   tokens_per_s: z.number(), // generated
   rollout_s: z.number(),

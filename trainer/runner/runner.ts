@@ -46,6 +46,7 @@ export class Runner {
   #reaper: Reaper | null = null;
   #unsubscribe = () => {};
   #stopping = false;
+  #paused = false;
   #pumpScheduled = false;
   #started = 0;
   #failures = 0;
@@ -88,6 +89,12 @@ export class Runner {
     this.#fill();
   }
 
+  /** While paused no further rollout begins; running ones finish. */
+  setPaused(paused: boolean): void {
+    this.#paused = paused;
+    this.#schedulePump();
+  }
+
   /** Ends all workers; running attempts end as cancelled. Resolves when their processes are gone and their outcomes recorded. */
   async stop(): Promise<void> {
     this.#stopping = true;
@@ -100,6 +107,7 @@ export class Runner {
   }
 
   #fill(): void {
+    if (this.#connections === null) return; // not started yet: it will begin with the target
     while (!this.#stopping && this.#brokenReason === null && this.#workers.size < this.#target) this.#spawn();
   }
 
@@ -176,6 +184,7 @@ export class Runner {
   }
 
   #pump(): void {
+    if (this.#paused) return;
     const { store, run_id } = this.#options;
     for (const worker of [...this.#idle]) {
       if (worker.isDead) continue;

@@ -15,9 +15,11 @@ export function agentName(agent: AgentSpec, workspace: string): string {
  * `use` gets the signal that stops it: the run was stopped, or the processes cannot go on.
  */
 export async function withAgents<T>(session: Session, agent: AgentSpec, config: RunnerConfig, modelName: () => string, use: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const { store, run_id, workspace, gatewayUrl, gatewayKey } = session;
+  const { store, run_id, workspace, gatewayUrl, gatewayKey, control } = session;
   const broken = new AbortController();
-  const runner = new Runner({ store, run_id, agent, gateway: { url: gatewayUrl, key: gatewayKey }, config, workspace, modelName, onError: (error) => broken.abort(error) });
+  const n_runners = control.runners ?? config.n_runners;
+  const runner = new Runner({ store, run_id, agent, gateway: { url: gatewayUrl, key: gatewayKey }, config: { ...config, n_runners }, workspace, modelName, onError: (error) => broken.abort(error) });
+  control.steer(runner, n_runners);
   try {
     await runner.start();
     return await use(AbortSignal.any([session.signal, broken.signal]));

@@ -12,6 +12,6 @@ export function recoverRuns(store: Store, workspace: string): Run[] {
   return store.listRuns().filter((run) => !isOver(run) && livingOwner(runFolder(workspace, run.run_id)) === null).map((run) => {
     store.cancelRollouts({ run_id: run.run_id });
     const advice = run.kind === 'train' ? ` Continue it with: agent-trainer train --resume ${run.run_id}` : ' Start it again.';
-    return store.updateRun(run.run_id, { status: 'interrupted', end_time: Date.now() / 1000, error: `The trainer ended while the run was going.${advice}` });
+    return store.updateRun(run.run_id, { status: 'interrupted', pause: null, end_time: Date.now() / 1000, error: `The trainer ended while the run was going.${advice}` });
   });
 }

@@ -1,17 +1,23 @@
+import { existsSync, rmSync } from 'node:fs';
+import path from 'node:path';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
 import { StartRun } from '../protocol/rpc.ts';
-import type { Run } from '../protocol/run.ts';
+import { Checkpoints } from '../algorithms/checkpoints.ts';
+import type { Checkpoint, Run } from '../protocol/run.ts';
 import { parseAs } from '../protocol/validate.ts';
 import { newId } from '../store/ids.ts';
 import { prepareDev } from './dev-run.ts';
 import { prepareEval } from './eval-run.ts';
+import { exportRun, type Exported } from './export-run.ts';
 import { claim, livingOwner, newManager, retireManager } from './owner.ts';
 import type { Prepared } from './prepared.ts';
 import { isOver, recoverRuns } from './recover.ts';
+import { RunControl } from './run-control.ts';
 import { notice, runFolder, type RunContext, type Session } from './session.ts';
-import { prepareResume, prepareTrain } from './train-run.ts';
+import { StallWatch } from './stall-watch.ts';
+import { checkpointFolder, prepareResume, prepareTrain } from './train-run.ts';
 
-interface ActiveRun { kind: Run['kind']; controller: AbortController; ended: Promise<Run> }
+interface ActiveRun { kind: Run['kind']; controller: AbortController; control: RunControl; ended: Promise<Run> }
 
 /** Why a run was stopped; the abort reason. */
 type StopReason = 'cancel' | 'close';
@@ -51,6 +57,47 @@ export class RunManager {
     if (!active) throw this.#notHere(this.#require(run_id), 'cancelled');
     active.controller.abort('cancel' satisfies StopReason);
     return active.ended;
+  }
+
+  /** No new rollout of the run begins; what is under way finishes first. */
+  pause(run_id: string): Run {
+    return this.#control(run_id, 'paused').pause();
+  }
+
+  /** Lets a paused run go on; an ended training run goes on after its last checkpoint. */
+  resume(run_id: string): Run {
+    const active = this.#active.get(run_id);
+    return active ? active.control.resume() : this.start({ kind: 'train', resume: run_id });
+  }
+
+  setRunners(run_id: string, n: number): Run {
+    return this.#control(run_id, 'changed').setRunners(n);
+  }
+
+  /** Complete checkpoints of a run, oldest first; none of a run that trains nothing. */
+  checkpoints(run_id: string): Checkpoint[] {
+    return new Checkpoints(checkpointFolder(runFolder(this.#context.workspace, run_id)), 1).list();
+  }
+
+  /** Removes an ended run from the store, and its files. Throws TrainerError 'conflict' while it goes on. */
+  delete(run_id: string): void {
+    const { store, workspace } = this.#context;
+    const run = this.#require(run_id);
+    const folder = runFolder(workspace, run_id);
+    if (!isOver(run)) throw new TrainerError('conflict', `Run ${run_id} is still going. Stop it first, then delete it.`);
+    store.deleteRun(run_id);
+    try {
+      rmSync(folder, { recursive: true, force: true });
+    } catch (error) {
+      throw new TrainerError('environment', `Run ${run_id} is deleted, but its folder ${folder} is not: ${messageOf(error)}. Remove the folder by hand.`, { cause: error });
+    }
+  }
+
+  /** Writes a run into the folder `target`, which must not exist. Throws TrainerError 'conflict' or 'environment'. */
+  async export(run_id: string, target: string): Promise<Exported> {
+    const { store, workspace } = this.#context;
+    const policy = path.join(runFolder(workspace, run_id), 'policy');
+    return exportRun(store, this.#require(run_id), { checkpoints: this.checkpoints(run_id), policy: existsSync(policy) ? policy : null }, path.resolve(workspace, target));
   }
 
   /** The run as it ended, however it ended. */
@@ -101,16 +148,28 @@ export class RunManager {
   #launch({ run_id, kind }: Run, prepared: Prepared): void {
     const folder = runFolder(this.#context.workspace, run_id);
     const controller = new AbortController();
-    const session: Session = { ...this.#context, run_id, folder, signal: controller.signal };
+    const control = new RunControl(this.#context.store, run_id);
+    const stall = new StallWatch(this.#context, run_id);
+    const session: Session = { ...this.#context, run_id, folder, control, signal: controller.signal };
     const ended = Promise.resolve() // the caller hears of the start before the run does anything
       .then(() => prepared.execute(session))
       .then((result): Partial<Run> => ({ status: 'succeeded', phase: 'done', result }), (error: unknown) => endedBadly(session, kind, error))
       .then((patch) => {
         this.#active.delete(run_id);
-        return this.#context.store.updateRun(run_id, { ...patch, end_time: Date.now() / 1000 });
+        return this.#context.store.updateRun(run_id, { ...patch, pause: null, end_time: Date.now() / 1000 });
+      })
+      .finally(() => {
+        control.end();
+        stall.end();
       });
     ended.catch(() => undefined); // the store failed: told to whoever waits, and the process goes on
-    this.#active.set(run_id, { kind, controller, ended });
+    this.#active.set(run_id, { kind, controller, control, ended });
+  }
+
+  #control(run_id: string, verb: string): RunControl {
+    const active = this.#active.get(run_id);
+    if (!active) throw this.#notHere(this.#require(run_id), verb);
+    return active.control;
   }
 
   #require(run_id: string): Run {

@@ -2,6 +2,7 @@ import path from 'node:path';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { RunPhase } from '../protocol/run.ts';
 import type { Store } from '../store/store.ts';
+import type { RunControl } from './run-control.ts';
 
 /** What every run works with. */
 export interface RunContext {
@@ -19,6 +20,8 @@ export interface Session extends RunContext {
   run_id: string;
   /** Folder of the run's files. */
   folder: string;
+  /** Pause, and the number of runners. */
+  control: RunControl;
   /** Aborted by cancel and by the end of the trainer. */
   signal: AbortSignal;
 }

@@ -32,6 +32,11 @@ type Origin = z.infer<typeof Origin>;
 
 interface TrainPlan { config: TrainConfig; origin: Origin; agent: AgentSpec; policyFolder: string }
 
+/** Where a run keeps its checkpoints; `folder` is the run's. */
+export function checkpointFolder(folder: string): string {
+  return path.join(folder, 'checkpoints');
+}
+
 /** A new training run of a configuration file. Throws TrainerError on a wrong file, agent or model. */
 export function prepareTrain(request: StartRun, workspace: string): Prepared {
   if (request.config_path === undefined) throw new TrainerError('bad_input', 'A train run needs "config_path": an agent-trainer.json.');
@@ -101,15 +106,18 @@ async function train(session: Session, config: TrainConfig, data: TrainData, pol
 
   const before = await measure('before'); // with the weights the run began with, also after an interruption
   if (config.grpo.kl_loss_coef > 0) await policy.setReference();
-  const checkpoints = new Checkpoints(path.join(folder, 'checkpoints'), config.checkpoints.keep_last);
+  const checkpoints = new Checkpoints(checkpointFolder(folder), config.checkpoints.keep_last);
   const last = await checkpoints.restore(policy, (message) => notice(session, 'warning', message));
   if (last !== null) notice(session, 'info', `Continuing after step ${last + 1} of ${config.grpo.steps}.`);
+  const firstStep = last === null ? 0 : last + 1;
+  store.supersedeRollouts(run_id, firstStep); // of an interrupted try at these steps
 
   setPhase(session, 'training');
   await trainGrpo({
     source, policy, config, checkpoints,
     train: data.train, validation: data.validation,
-    firstStep: last === null ? 0 : last + 1,
+    firstStep,
+    paused_s: () => session.control.paused_s,
     evaluation_s: before.wall_s,
     notice: (level, message) => notice(session, level, message),
   });

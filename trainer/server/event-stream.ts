@@ -54,7 +54,7 @@ export class EventStream {
     this.#held.set(key, event);
     if (this.#held.size <= mostHeld) return;
     for (const [oldest, victim] of this.#held) {
-      if (victim.type === 'run') continue; // few, and what a client must not miss
+      if (victim.type === 'run' || victim.type === 'run-deleted') continue; // few, and what a client must not miss
       this.#held.delete(oldest);
       return this.#drop(victim);
     }
@@ -85,6 +85,7 @@ export class EventStream {
   #keyOf(event: Exclude<TrainerEvent, { type: 'spans' }>): string {
     switch (event.type) {
       case 'run': return `run ${event.run.run_id}`;
+      case 'run-deleted': return `run ${event.run_id}`;
       case 'step': return `step ${event.run_id} ${event.metrics.step}`;
       case 'rollout': return `rollout ${event.rollout.rollout_id}`;
       case 'notice': return `notice ${this.#notices++}`;

@@ -17,8 +17,16 @@ type Handlers = {
 export const handlers: Handlers = {
   'runs.start': ({ runs }, params) => runs.start(params),
   'runs.list': ({ store }) => store.listRuns(),
-  'runs.get': ({ store }, { run_id }) => ({ run: requireRun(store, run_id), steps: store.listSteps(run_id) }),
+  'runs.get': ({ store, runs }, { run_id }) => ({ run: requireRun(store, run_id), steps: store.listSteps(run_id), checkpoints: runs.checkpoints(run_id) }),
   'runs.cancel': ({ runs }, { run_id }) => runs.cancel(run_id),
+  'runs.pause': ({ runs }, { run_id }) => runs.pause(run_id),
+  'runs.resume': ({ runs }, { run_id }) => runs.resume(run_id),
+  'runs.set_runners': ({ runs }, { run_id, n }) => runs.setRunners(run_id, n),
+  'runs.delete': ({ runs }, { run_id }) => {
+    runs.delete(run_id);
+    return {};
+  },
+  'runs.export': ({ runs }, { run_id, folder }) => runs.export(run_id, folder),
   'rollouts.list': ({ store }, { run_id, step }) => {
     requireRun(store, run_id);
     return store.listRollouts({ run_id, ...(step === undefined ? {} : { step }) });

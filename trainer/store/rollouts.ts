@@ -126,6 +126,19 @@ export function requireRollout(context: Context, rollout_id: string): AttemptedR
   return rollout;
 }
 
+const counted = "coalesce(json_extract(r.metadata, '$.superseded'), 0) = 0";
+
+/**
+ * Marks the rollouts of the run's steps from `from_step` on: a resumed run makes these steps anew. They stay readable, and
+ * lists of a step leave them out. No events: nobody looks at a step that has not been made.
+ */
+export function supersedeRollouts(context: Context, run_id: string, from_step: number): void {
+  context.write('normal', () => context.db.run(
+    "UPDATE rollouts SET metadata = json_set(CASE metadata WHEN 'null' THEN '{}' ELSE metadata END, '$.superseded', json('true')) WHERE run_id = ? AND step >= ?",
+    run_id, from_step,
+  ));
+}
+
 /** In the order they were enqueued. */
 export function listRollouts(context: Context, { run_id, step, mode, status_in, limit, offset }: RolloutQuery): AttemptedRollout[] {
   sweep(context);
@@ -136,7 +149,7 @@ export function listRollouts(context: Context, { run_id, step, mode, status_in, 
     values.push(...required);
   };
   if (run_id !== undefined) require('r.run_id = ?', run_id);
-  if (step !== undefined) require('r.step = ?', step);
+  if (step !== undefined) require(`r.step = ? AND ${counted}`, step);
   if (mode !== undefined) require('r.mode = ?', mode);
   if (status_in !== undefined) require(`r.status IN (${status_in.map(() => '?').join(', ')})`, ...status_in);
   const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';

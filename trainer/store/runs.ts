@@ -39,6 +39,16 @@ export function listRuns({ db }: Context): Run[] {
   return db.all('SELECT body FROM runs ORDER BY create_time DESC, position DESC').map(({ body }) => fromJson(body) as Run);
 }
 
+/** Removes a run with everything of it. */
+export function deleteRun(context: Context, run_id: string): void {
+  context.write('full', () => {
+    requireRun(context, run_id);
+    for (const table of ['spans', 'logs', 'attempts']) context.db.run(`DELETE FROM ${table} WHERE rollout_id IN (SELECT rollout_id FROM rollouts WHERE run_id = ?)`, run_id);
+    for (const table of ['rollouts', 'steps', 'runs']) context.db.run(`DELETE FROM ${table} WHERE run_id = ?`, run_id);
+    context.emit({ type: 'run-deleted', run_id });
+  });
+}
+
 /** Records a training step; the same step again (a resumed run) replaces it. */
 export function addStep(context: Context, run_id: string, metrics: StepMetrics): void {
   const parsed = parseAs(StepMetrics, metrics, `Step ${metrics.step} of run ${run_id}`);

@@ -1,15 +1,15 @@
 import type { z } from 'zod';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
 import type { AttemptedRollout, Resource, ResourceBundle, Rollout, WorkerInfo } from '../protocol/rollout.ts';
-import type { TrainerEvent } from '../protocol/rpc.ts';
+import type { TrainerEvent, Waiting } from '../protocol/rpc.ts';
 import type { Run, StepMetrics } from '../protocol/run.ts';
 import type { Span } from '../protocol/span.ts';
 import { createContext, explaining } from './context.ts';
 import { openDatabase, type Database, type Driver } from './database.ts';
 import { appendLog, getLogs, type Logs, type LogStream } from './logs.ts';
 import { addResources, getResources, latestResources } from './resources.ts';
-import { cancelRollouts, dequeueRollout, enqueueRollouts, finishAttempt, getRollout, listRollouts, type AttemptEnd, type RolloutInput, type RolloutQuery } from './rollouts.ts';
-import { addStep, createRun, getRun, listRuns, listSteps, updateRun } from './runs.ts';
+import { cancelRollouts, dequeueRollout, enqueueRollouts, finishAttempt, getRollout, listRollouts, supersedeRollouts, type AttemptEnd, type RolloutInput, type RolloutQuery } from './rollouts.ts';
+import { addStep, createRun, deleteRun, getRun, listRuns, listSteps, updateRun } from './runs.ts';
 import { migrate } from './schema.ts';
 import { addSpans, countSpans, listSpans, nextSequenceId } from './spans.ts';
 import { createWaits } from './waits.ts';
@@ -27,6 +27,8 @@ export interface Store {
   getRun(run_id: string): Run | undefined;
   /** Newest first. */
   listRuns(): Run[];
+  /** With its steps, rollouts, spans and logs. */
+  deleteRun(run_id: string): void;
   /** Replaces the same step (resume). */
   addStep(run_id: string, metrics: StepMetrics): void;
   listSteps(run_id: string): StepMetrics[];
@@ -39,7 +41,9 @@ export interface Store {
   /** How many were not over yet. */
   cancelRollouts(filter: { run_id: string } | { rollout_ids: readonly string[] }): number;
   getRollout(rollout_id: string): AttemptedRollout | undefined;
-  /** In the order they were enqueued. */
+  /** Those of steps from `from_step` on are made anew by a resumed run: lists of a step leave them out from now on. */
+  supersedeRollouts(run_id: string, from_step: number): void;
+  /** In the order they were enqueued; with `step`, without the superseded ones. */
   listRollouts(query: RolloutQuery): AttemptedRollout[];
   /** Resolves when all are terminal, in the order of `ids`. Rejects with TrainerError 'cancelled' on abort or close. */
   waitForRollouts(ids: readonly string[], options?: { signal?: AbortSignal }): Promise<AttemptedRollout[]>;
@@ -61,7 +65,7 @@ export interface Store {
   listWorkers(): WorkerInfo[];
 
   /** Tells the listeners a line about the run; kept nowhere. */
-  notice(run_id: string, level: 'info' | 'warning', message: string): void;
+  notice(run_id: string, level: 'info' | 'warning', message: string, waiting?: Waiting | null): void;
   /** Run, step, rollout and spans events, each after its commit, and notices. Returns the way to stop listening. */
   onEvent: (listener: (event: TrainerEvent) => void) => () => void;
   close(): void;
@@ -83,6 +87,7 @@ export function openStore(file: string, { now = () => Date.now() / 1000, driver 
     updateRun: (run_id, patch) => updateRun(context, run_id, patch),
     getRun: (run_id) => getRun(context, run_id),
     listRuns: () => listRuns(context),
+    deleteRun: (run_id) => deleteRun(context, run_id),
     addStep: (run_id, metrics) => addStep(context, run_id, metrics),
     listSteps: (run_id) => listSteps(context, run_id),
     enqueueRollouts: (inputs) => enqueueRollouts(context, inputs),
@@ -90,6 +95,7 @@ export function openStore(file: string, { now = () => Date.now() / 1000, driver 
     finishAttempt: (rollout_id, attempt_id, end) => finishAttempt(context, rollout_id, attempt_id, end),
     cancelRollouts: (filter) => cancelRollouts(context, filter),
     getRollout: (rollout_id) => getRollout(context, rollout_id),
+    supersedeRollouts: (run_id, from_step) => supersedeRollouts(context, run_id, from_step),
     listRollouts: (query) => listRollouts(context, query),
     waitForRollouts: waits.waitForRollouts,
     nextSequenceId: (rollout_id, attempt_id) => nextSequenceId(context, rollout_id, attempt_id),
@@ -103,7 +109,7 @@ export function openStore(file: string, { now = () => Date.now() / 1000, driver 
     latestResources: () => latestResources(context),
     heartbeat: (worker_id, stats) => heartbeat(context, worker_id, stats),
     listWorkers: () => listWorkers(context),
-    notice: (run_id, level, message) => context.write('normal', () => context.emit({ type: 'notice', run_id, level, message })),
+    notice: (run_id, level, message, waiting) => context.write('normal', () => context.emit({ type: 'notice', run_id, level, message, ...(waiting === undefined ? {} : { waiting }) })),
     onEvent: context.onEvent,
     close: () => {
       waits.close();

@@ -1,38 +1,54 @@
 import './training.css';
-import type { FromTraining, RunHeader, ToTraining, TrainingView } from '../../trainer/protocol/views.ts';
+import type { FromTraining, RunActions, RunHeader, ToTraining, TrainingView } from '../../trainer/protocol/views.ts';
 import { registerControls } from '../shared/controls.ts';
 import { h, part, setText } from '../shared/dom.ts';
 import { connect } from '../shared/host.ts';
 import { button, runHeaderView } from '../shared/run-header.ts';
-import { curveView } from './curve.ts';
+import { chartsView } from './charts.ts';
+import { runnersView } from './runners.ts';
+import { stepDetailView } from './step.ts';
 
 registerControls();
 const page = document.getElementById('page') ?? document.body;
 const send = connect<ToTraining, FromTraining>((message) => { draw(message.view); });
 
+/** What can be done with the run now; the header's buttons are drawn from it. */
+let actions: RunActions = { pause: false, resume: false, stop: false, runners: null };
 const header = runHeaderView((run: RunHeader) => [
   button('Trace', 'secondary', () => { send({ type: 'open-trace', run_id: run.run_id, rollout_id: null }); }),
-  ...(run.canCancel ? [button('Cancel', 'secondary', () => { send({ type: 'cancel', run_id: run.run_id }); })] : []),
+  ...(actions.pause ? [button('Pause', 'secondary', () => { send({ type: 'pause', run_id: run.run_id }); })] : []),
+  ...(actions.resume ? [button('Resume', 'primary', () => { send({ type: 'resume', run_id: run.run_id }); })] : []),
+  ...(actions.stop ? [button('Stop', 'secondary', () => { send({ type: 'cancel', run_id: run.run_id }); })] : []),
 ]);
+const runners = runnersView((n) => { if (shownRun !== null) send({ type: 'runners', run_id: shownRun, n }); });
 const progress = progressView();
+const waiting = h('p', { class: 'callout warning', role: 'status', hidden: true });
 const facts = h('dl', { class: 'facts' });
 const drawFacts = part(facts, (items: TrainingView['facts']) => items.map((fact) => h('div', { class: fact.note.length > 30 ? 'fact wide' : 'fact' }, h('dt', {}, fact.label), h('dd', { class: 'value' }, fact.value), h('dd', { class: 'note' }, fact.note))));
-const curve = curveView();
-const funnel = h('section', { class: 'funnel', 'aria-label': 'Sample funnel' });
-const drawFunnel = part(funnel, funnelRows);
+const charts = chartsView({
+  step: (step) => { send({ type: 'step', step }); },
+  compare: () => { send({ type: 'compare' }); },
+  leaveOut: (run_id) => { send({ type: 'leave-out', run_id }); },
+});
+const step = stepDetailView({
+  step: (chosen) => { send({ type: 'step', step: chosen }); },
+  loss: (loss) => { send({ type: 'loss', loss }); },
+  open: (rollout_id) => { if (shownRun !== null) send({ type: 'open-trace', run_id: shownRun, rollout_id }); },
+});
 const steps = h('section', { 'aria-label': 'Training steps' });
 const drawSteps = part(steps, stepTable);
 const notices = h('section', { class: 'notices', 'aria-label': 'Notices', role: 'log' });
 const drawNotices = part(notices, (items: TrainingView['notices']) => items.map((notice) => h('p', { class: `callout ${notice.level}` }, notice.message)));
 
-const run = h('div', { class: 'page', hidden: true }, header.element, progress.element, facts, curve.element, funnel, steps, notices);
+const progressRow = h('div', { class: 'progress-row' }, progress.element, runners.element);
+const run = h('div', { class: 'page', hidden: true }, header.element, progressRow, waiting, facts, charts.element, step.element, steps, notices);
 const none = h('div', { class: 'empty', hidden: true },
   h('h1', {}, 'Nothing trained yet'),
   h('p', {}, 'Train an agent of this workspace and its reward curve appears here, step by step.'),
   button('Train agent', 'primary', () => { send({ type: 'train' }); }));
 page.append(run, none);
 
-/** The header's funnel needs the run's id to open a rollout. */
+/** What buttons outside the header are about. */
 let shownRun: string | null = null;
 
 function draw(view: TrainingView): void {
@@ -40,12 +56,17 @@ function draw(view: TrainingView): void {
   none.hidden = view.header !== null;
   shownRun = view.header?.run_id ?? null;
   if (view.header === null) return;
-  header.update(view.header);
+  actions = view.actions;
+  header.update(view.header, view.actions);
+  runners.update(view.actions);
   progress.update(view.progress);
+  progressRow.hidden = view.progress === null && view.actions.runners === null;
   drawFacts(view.facts);
-  curve.update(view.curve);
-  drawFunnel(view.funnel);
-  drawSteps(view.table);
+  charts.update(view.charts, view.step?.step ?? null);
+  step.update(view.step);
+  drawSteps({ table: view.table, chosen: view.step?.step ?? null });
+  setText(waiting, view.waiting ?? '');
+  waiting.hidden = view.waiting === null;
   drawNotices(view.notices);
   notices.hidden = view.notices.length === 0;
 }
@@ -70,28 +91,10 @@ function progressView(): { element: HTMLElement; update: (progress: TrainingView
   };
 }
 
-function funnelRows(view: TrainingView['funnel']): HTMLElement[] {
-  if (view === null) return [];
-  const rows = view.rows.map((row) => {
-    const bar = h('div', { 'aria-hidden': 'true' });
-    if (row.share !== null) {
-      const fill = h('div', { class: 'fill' });
-      fill.style.width = `${row.share * 100}%`;
-      bar.className = 'bar';
-      bar.append(fill);
-    }
-    const losses = row.losses.map(({ text, rollout_id }) => (rollout_id === null || shownRun === null
-      ? h('span', {}, text)
-      : h('button', { type: 'button', title: 'Open one of these rollouts', click: () => { if (shownRun !== null) send({ type: 'open-trace', run_id: shownRun, rollout_id }); } }, text)));
-    return h('li', {}, h('span', {}, row.stage), bar, h('span', { class: 'count' }, row.count.toLocaleString('en-US')),
-      losses.length === 0 ? null : h('div', { class: 'losses' }, ...losses));
-  });
-  return [h('h2', {}, view.title), h('ol', {}, ...rows)];
-}
-
-function stepTable(table: TrainingView['table']): HTMLElement[] {
+function stepTable({ table, chosen }: { table: TrainingView['table']; chosen: number | null }): HTMLElement[] {
   if (table.rows.length === 0) return [];
   const head = h('tr', {}, ...table.columns.map((column) => h('th', { scope: 'col', title: column.help }, column.title, h('span', { class: 'unit' }, column.unit))));
-  const body = table.rows.map((cells) => h('tr', {}, ...cells.map((cell) => h('td', {}, cell))));
-  return [h('h2', {}, 'Steps'), h('div', { class: 'table-scroll', tabindex: 0, role: 'region', 'aria-label': 'Training steps, newest first' }, h('table', {}, h('thead', {}, head), h('tbody', {}, ...body)))];
+  const body = table.rows.map((row) => h('tr', { 'aria-selected': String(row.step === chosen), click: () => { send({ type: 'step', step: row.step }); } },
+    ...row.cells.map((cell, index) => h('td', {}, index === 0 ? h('button', { type: 'button', class: 'link', title: `Look into step ${cell}` }, cell) : cell))));
+  return [h('h2', {}, 'All steps'), h('div', { class: 'table-scroll', tabindex: 0, role: 'region', 'aria-label': 'Training steps, newest first' }, h('table', {}, h('thead', {}, head), h('tbody', {}, ...body)))];
 }

@@ -55,6 +55,7 @@ describe('GRPO loop', () => {
       source: { store, run_id: 'ru-1', backend: 'b', limits: config.runner, signal: controller.signal },
       policy: policy as unknown as Policy, train: tasks, validation: tasks.slice(0, 2), config,
       checkpoints: new Checkpoints(path.join(folder, `c${stores.length}`), 2), firstStep: 0, evaluation_s: 100,
+      paused_s: () => 0,
       notice: (level, message) => notices.push(`${level}: ${message}`),
     };
     return { store, policy, job, controller, notices };

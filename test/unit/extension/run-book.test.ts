@@ -63,6 +63,31 @@ describe('the run book', () => {
     assert.equal(book.list()[0]?.run.status, 'succeeded');
   });
 
+  it('knows that a run waits until something of it moves, and keeps that out of the notices', () => {
+    const { book } = following();
+    const waits = (): void => { book.apply({ type: 'notice', run_id: run.run_id, level: 'warning', message: 'Waiting on the agent for 1 min', waiting: { on: 'the agent', since: 5 } }); };
+    waits();
+    assert.deepEqual(entryOf(book).waiting, { on: 'the agent', since: 5 });
+    book.apply({ type: 'notice', run_id: run.run_id, level: 'info', message: 'something else' });
+    assert.deepEqual(entryOf(book).waiting, { on: 'the agent', since: 5 });
+    book.apply({ type: 'notice', run_id: run.run_id, level: 'info', message: 'Going on after 1 min.', waiting: null });
+    assert.equal(entryOf(book).waiting, null);
+    waits();
+    book.apply({ type: 'rollout', run_id: run.run_id, rollout: aRollout(run, 0, null) });
+    assert.equal(entryOf(book).waiting, null);
+    waits();
+    book.apply({ type: 'run', run });
+    assert.equal(entryOf(book).waiting, null);
+    assert.deepEqual(entryOf(book).notices.map((notice) => notice.message), ['something else', 'Going on after 1 min.']);
+  });
+
+  it('forgets a deleted run, and tells', () => {
+    const { book, changes } = following();
+    changes.length = 0;
+    book.apply({ type: 'run-deleted', run_id: run.run_id });
+    assert.deepEqual([book.list(), changes], [[], [run.run_id]]);
+  });
+
   it('keeps only the latest notices', () => {
     const { book } = following();
     for (let index = 0; index < 50; index++) book.apply({ type: 'notice', run_id: run.run_id, level: 'info', message: String(index) });

@@ -17,6 +17,19 @@ for (const driver of drivers) {
       assert.match(taken[0]!.attempt.attempt_id, /^at-[0-9a-f]{12}$/);
     });
 
+    it('lists of a step leave out the rollouts of an earlier try at it; other lists have them, marked', () => {
+      const { store } = storeWithClock(driver);
+      const make = (step: number | null, metadata: Record<string, unknown> | null) => store.enqueueRollouts([{ input: 1, run_id: 'ru-a', step, metadata }])[0]!.rollout_id;
+      const [kept, first, bare, evaluation] = [make(0, { sample: 0 }), make(1, { sample: 0 }), make(1, null), make(null, null)];
+      const other = store.enqueueRollouts([{ input: 1, run_id: 'ru-b', step: 1 }])[0]!.rollout_id;
+      store.supersedeRollouts('ru-a', 1);
+      const anew = make(1, { sample: 0 });
+      const ids = (query: object) => store.listRollouts(query).map(({ rollout_id }) => rollout_id);
+      assert.deepEqual([ids({ run_id: 'ru-a', step: 0 }), ids({ run_id: 'ru-a', step: 1 }), ids({ run_id: 'ru-b', step: 1 })], [[kept], [anew], [other]]);
+      assert.deepEqual(ids({ run_id: 'ru-a' }), [kept, first, bare, evaluation, anew]);
+      assert.deepEqual([first, bare, evaluation].map((id) => store.getRollout(id!)?.metadata), [{ sample: 0, superseded: true }, { superseded: true }, null]);
+    });
+
     it('keeps the runs apart', () => {
       const { store } = storeWithClock(driver);
       store.enqueueRollouts([{ input: 'a', run_id: 'ru-a' }, { input: 'b', run_id: 'ru-b' }]);

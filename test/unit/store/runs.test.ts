@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Run, StepMetrics } from '../../../trainer/protocol/run.ts';
 import { newId, newSpanId, traceIdOf } from '../../../trainer/store/ids.ts';
-import { drivers, startRollout, storeWithClock, trainerError } from './support.ts';
+import { drivers, spanOf, startRollout, storeWithClock, trainerError } from './support.ts';
 
 function runOf(run_id: string, create_time: number): Run {
   return { run_id, kind: 'train', status: 'running', phase: 'starting', agent: 'agent.ts:solve', config: { grpo: { lr: 1e-6 } }, create_time, end_time: null, error: null, result: null };
@@ -9,7 +9,7 @@ function runOf(run_id: string, create_time: number): Run {
 
 function stepOf(step: number, reward_mean: number | null): StepMetrics {
   return {
-    step, policy_version: step + 1, reward_mean, reward_std: null, val_reward: null, groups: 1, groups_without_variance: 0, updated: true, loss: 0.1, kl: null, entropy: 1,
+    step, policy_version: step + 1, reward_mean, reward_std: null, val_reward: null, groups: 1, groups_without_variance: 0, updated: true, loss: 0.1, kl: null, staleness: null, entropy: 1,
     clip_fraction: 0, grad_norm: 1, lr: 1e-6, ratio_deviation: 0, logprob_max_diff: 0, response_tokens_mean: 3, trained_tokens: 10, rollouts_per_s: 1, tokens_per_s: 2,
     rollout_s: 1, train_s: 1, eta_s: null, funnel: { rollouts: 1, calls: 1, with_token_ids: 1, scored: 1, trainable: 1, used: 1, losses: [] },
   };
@@ -30,6 +30,24 @@ for (const driver of drivers) {
       assert.throws(() => store.updateRun('ru-c', {}), trainerError('not_found', /ru-c/));
       assert.throws(() => store.updateRun('ru-a', { status: 'odd' as never }), trainerError('bad_input', /status/));
       assert.equal(store.getRun('ru-c'), undefined);
+    });
+
+    it('deletes a run with everything of it, and nothing else', () => {
+      const { store, events } = storeWithClock(driver);
+      for (const id of ['ru-a', 'ru-b']) {
+        store.createRun(runOf(id, 1));
+        store.addStep(id, stepOf(0, 0.5));
+        const rollout = startRollout(store, { run_id: id });
+        store.addSpans([spanOf(rollout)]);
+        store.appendLog(rollout.rollout_id, rollout.attempt.attempt_id, 'stdout', 'hello');
+      }
+      const [gone, kept] = ['ru-a', 'ru-b'].map((run_id) => store.listRollouts({ run_id })[0]!.rollout_id);
+      store.deleteRun('ru-a');
+      assert.deepEqual(events.at(-1), { type: 'run-deleted', run_id: 'ru-a' });
+      assert.deepEqual(store.listRuns().map(({ run_id }) => run_id), ['ru-b']);
+      assert.deepEqual([store.listSteps('ru-a'), store.getRollout(gone!), store.listSpans(gone!)], [[], undefined, []]);
+      assert.deepEqual([store.listSteps('ru-b').length, store.listSpans(kept!).length, store.getLogs(kept!).stdout], [1, 1, 'hello']);
+      assert.throws(() => store.deleteRun('ru-a'), trainerError('not_found', /ru-a/));
     });
 
     it('keeps steps in order; the same step again replaces the old', () => {

@@ -6,22 +6,28 @@ import { TrainerError } from '../../protocol/errors.ts';
 import type { Run } from '../../protocol/run.ts';
 import { recoverRuns } from '../../runs/recover.ts';
 import { decimal, duration, table } from '../format.ts';
+import { funnelText } from '../funnel-text.ts';
 import { resultText } from '../result-text.ts';
-import { printJson, workspaceOf } from '../run-command.ts';
+import { integerArgument, printJson, workspaceOf } from '../run-command.ts';
 
-/** `runs [RUN]`: every run of the workspace, newest first; or what one of them found. */
+/** `runs [RUN]`: every run of the workspace, newest first; or what one of them found and where the samples of a step went. */
 export function addRunsCommand(program: Command): void {
   program.command('runs')
     .description('list the runs of the workspace, or show what one found')
     .argument('[run]')
+    .option('--step <n>', 'show where the samples of this step went; default: the last one', integerArgument('--step'))
     .option('--json', 'print one JSON object')
-    .action((runId: string | undefined, options: { json?: boolean }, command: Command) => {
+    .action((runId: string | undefined, options: { json?: boolean; step?: number }, command: Command) => {
       const store = openWorkspaceStore(workspaceOf(command));
       try {
         if (runId !== undefined) {
           const run = knownRun(store, runId);
           if (options.json) return printJson(run);
-          return void process.stdout.write(run.status === 'succeeded' ? `${resultText(run)}\n` : `${run.run_id} ${run.status}${run.error ? `: ${run.error}` : ''}\n`);
+          const outcome = run.status === 'succeeded' ? resultText(run) : `${run.run_id} ${run.status}${run.error ? `: ${run.error}` : ''}`;
+          const steps = store.listSteps(run.run_id);
+          const step = options.step === undefined ? steps.at(-1) : steps.find((each) => each.step + 1 === options.step);
+          if (options.step !== undefined && !step) throw new TrainerError('not_found', `Run ${runId} has no step ${options.step}; it has ${steps.length}.`);
+          return void process.stdout.write(`${[outcome, ...(step ? [funnelText(step)] : [])].join('\n\n')}\n`);
         }
         const runs = store.listRuns();
         if (options.json) return printJson({ runs });

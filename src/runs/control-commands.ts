@@ -1,0 +1,46 @@
+import { TrainerError } from '../../trainer/protocol/errors.ts';
+import type { Services } from '../services.ts';
+import { isResumable } from '../views/run-header.ts';
+import type { Workspace } from '../workspace.ts';
+import { mayRun } from './guards.ts';
+import { chosenRun } from './pick-run.ts';
+import { isActive } from './run-book.ts';
+
+/** "Pause Run": no new rollout begins; what is under way finishes. */
+export async function pauseCommand(services: Services, argument: unknown): Promise<void> {
+  const { l10n } = services.vscode;
+  const chosen = await chosenRun(services, argument, l10n.t('Pause which run?'), ({ run }) => isActive(run) && (run.pause ?? null) === null, l10n.t('No run is going that could be paused.'));
+  if (chosen !== undefined) await pauseRun(chosen.workspace, chosen.run_id);
+}
+
+/** "Resume Run": a paused run goes on, an ended training run goes on after its last checkpoint. */
+export async function resumeCommand(services: Services, argument: unknown): Promise<void> {
+  const { l10n } = services.vscode;
+  if (!mayRun(services.vscode)) return;
+  const chosen = await chosenRun(services, argument, l10n.t('Resume which run?'), ({ run }) => (isActive(run) ? (run.pause ?? null) !== null : isResumable(run)), l10n.t('No run is paused, and no training run ended before its end.'));
+  if (chosen !== undefined) await continueRun(services, chosen.workspace, chosen.run_id);
+}
+
+/** @throws TrainerError */
+export async function pauseRun(workspace: Workspace, run_id: string): Promise<void> {
+  workspace.book.put(await (await workspace.client()).call('runs.pause', { run_id }));
+}
+
+/** @throws TrainerError */
+export async function continueRun(services: Services, workspace: Workspace, run_id: string): Promise<void> {
+  if (!mayRun(services.vscode)) return;
+  const ended = !isActive((workspace.book.entries.get(run_id) ?? missing(run_id)).run);
+  const client = await services.whileStarting(workspace, () => workspace.client());
+  const run = await client.call('runs.resume', { run_id });
+  if (!ended) workspace.book.put(run); // of one that starts anew, events tell more by now
+  else if (run.kind === 'train') services.training.show(workspace, run_id);
+}
+
+/** @throws TrainerError */
+export async function setRunners(workspace: Workspace, run_id: string, n: number): Promise<void> {
+  workspace.book.put(await (await workspace.client()).call('runs.set_runners', { run_id, n }));
+}
+
+function missing(run_id: string): never {
+  throw new TrainerError('not_found', `Run ${run_id} is not known here any more.`);
+}

@@ -1,0 +1,67 @@
+import { TrainResult } from '../../trainer/protocol/run.ts';
+import type { Run, StepMetrics } from '../../trainer/protocol/run.ts';
+import type { Chart, ChartsView } from '../../trainer/protocol/views.ts';
+import type { RunEntry } from '../runs/run-book.ts';
+import { number } from './format.ts';
+
+interface Metric { key: string; title: string; unit: string; help: string; unitRange?: boolean; of: (step: StepMetrics) => number | null; rings?: (step: StepMetrics) => number | null }
+
+const metrics: Metric[] = [
+  { key: 'reward', title: 'Reward', unit: '', help: 'Mean over the scored rollouts of the step; rings are held-out tasks', unitRange: true, of: (step) => step.reward_mean, rings: (step) => step.val_reward },
+  { key: 'response', title: 'Response length', unit: 'tokens', help: 'Mean length of the trained calls', of: (step) => step.response_tokens_mean },
+  { key: 'entropy', title: 'Entropy', unit: 'nats/token', help: 'Of the policy at trained tokens; near 0 it explores no more', of: (step) => step.entropy },
+  { key: 'kl', title: 'KL to the reference', unit: 'nats/token', help: 'How far the policy has moved from the model it began as; measured when grpo.kl_loss_coef is above 0', of: (step) => step.kl },
+  { key: 'clip', title: 'Clipped', unit: '% of tokens', help: 'Trained tokens whose probability ratio the loss clipped', of: (step) => (step.clip_fraction === null ? null : step.clip_fraction * 100) },
+  { key: 'gradient', title: 'Gradient norm', unit: 'before clipping', help: 'Euclidean norm over all weights', of: (step) => step.grad_norm },
+  { key: 'rollouts', title: 'Rollouts', unit: 'per second', help: 'While the step samples; pauses do not count', of: (step) => step.rollouts_per_s },
+  { key: 'tokens', title: 'Generated tokens', unit: 'per second', help: 'While the step samples, trained or not', of: (step) => step.tokens_per_s },
+  { key: 'staleness', title: 'Staleness', unit: 'policy updates', help: 'Between the sampling of a call and the update it is used in; 0 is on-policy', of: (step) => step.staleness },
+];
+
+/** The charts of the run shown and of those it is compared with, over all their steps. */
+export function chartsView(entries: readonly RunEntry[]): ChartsView {
+  const points = entries.map(({ run, steps }) => pointsOf(run, steps));
+  const steps = [...new Set(points.flatMap((byStep) => [...byStep.keys()]))].sort((a, b) => a - b);
+  const across = (of: (point: Point) => number | null): (number | null)[][] => points.map((byStep) => steps.map((step) => {
+    const point = byStep.get(step);
+    return point === undefined ? null : of(point);
+  }));
+  return {
+    steps,
+    runs: entries.map(({ run, steps: own }, index) => ({ run_id: run.run_id, title: runTitle(run), note: runNote(own), color: index })),
+    charts: metrics.map(({ key, title, unit, help, unitRange = false, of, rings }): Chart => ({
+      key, title, unit, help, unitRange,
+      series: across(({ metrics: step }) => (step === null ? null : of(step))),
+      rings: rings === undefined ? [] : across((point) => point.held_out ?? (point.metrics === null ? null : rings(point.metrics))),
+    })),
+  };
+}
+
+interface Point { metrics: StepMetrics | null; /** measured before or after training */ held_out: number | null }
+
+/** By step from 1. The held-out measurements before and after training stand at 0 and at the last step. */
+function pointsOf(run: Run, steps: StepMetrics[]): Map<number, Point> {
+  const points = new Map<number, Point>(steps.map((metrics) => [metrics.step + 1, { metrics, held_out: null }]));
+  const result = TrainResult.safeParse(run.result);
+  const last = points.get((steps.at(-1)?.step ?? -1) + 1);
+  if (run.kind === 'train' && result.success && last !== undefined) {
+    points.set(0, { metrics: null, held_out: result.data.before.mean_reward });
+    last.held_out = result.data.after.mean_reward;
+  }
+  return points;
+}
+
+/** Short and distinct: the agent's name and when the run began. */
+export function runTitle(run: Run): string {
+  return `${agentName(run.agent)}, ${new Date(run.create_time * 1000).toLocaleString([], { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' })}`;
+}
+
+/** `examples/sql-agent/agent.ts:sqlAgent` → `sqlAgent` */
+export function agentName(agent: string): string {
+  return agent.split(/[/\\]/).at(-1)?.split(':').at(-1) ?? agent;
+}
+
+function runNote(steps: StepMetrics[]): string {
+  const last = steps.at(-1);
+  return last === undefined ? 'no step yet' : `reward ${number(last.reward_mean, 3)} at step ${last.step + 1}`;
+}

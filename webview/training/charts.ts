@@ -1,0 +1,54 @@
+import type { ChartsView } from '../../trainer/protocol/views.ts';
+import { h, part, setText } from '../shared/dom.ts';
+import { svg } from '../shared/svg.ts';
+import { chartView } from './chart.ts';
+import type { ChartView } from './chart.ts';
+import { lineColor, lineDash } from './palette.ts';
+
+interface Actions { step: (step: number) => void; compare: () => void; leaveOut: (run_id: string) => void }
+
+/** The charts of the run, with the runs it is compared with in the same ones and named above them. */
+export function chartsView(actions: Actions): { element: HTMLElement; update: (view: ChartsView, selected: number | null) => void } {
+  const legend = h('ul', { class: 'legend', 'aria-label': 'Runs in the charts' });
+  const compare = h('vscode-button', { appearance: 'secondary', click: actions.compare }, 'Compare…');
+  const hint = h('p', { class: 'quiet' }, 'Lines are training rollouts, rings held-out tasks. Click a step to look into it.');
+  const grid = h('div', { class: 'chart-grid' });
+  const element = h('section', { 'aria-label': 'Charts' }, h('div', { class: 'section-head' }, h('h2', {}, 'By training step'), compare), legend, grid, hint);
+  const charts = new Map<string, ChartView>();
+  const drawLegend = part(legend, (runs: ChartsView['runs']) => runs.map((run, index) => h('li', {}, swatch(run.color), h('span', { class: 'run-name' }, run.title), h('span', { class: 'quiet' }, run.note),
+    index === 0 ? null : h('button', { type: 'button', class: 'link', click: () => { actions.leaveOut(run.run_id); }, 'aria-label': `Leave ${run.title} out` }, 'Leave out'))));
+  const redraw = (): void => {
+    for (const chart of charts.values()) chart.redraw();
+    for (const mark of legend.querySelectorAll<SVGElement>('.swatch line')) mark.setAttribute('stroke', lineColor(Number(mark.dataset['color'])));
+  };
+  // The theme sets its variables on the root element and its kind as a class of the body.
+  const themed = new MutationObserver(redraw);
+  themed.observe(document.documentElement, { attributes: true, attributeFilter: ['style'] });
+  themed.observe(document.body, { attributes: true, attributeFilter: ['class'] });
+
+  return {
+    element,
+    update(view, selected) {
+      element.hidden = view.runs.length === 0;
+      legend.hidden = view.runs.length < 2;
+      hint.hidden = view.steps.length === 0;
+      setText(compare, view.runs.length < 2 ? 'Compare…' : 'Change comparison…');
+      drawLegend(view.runs);
+      for (const chart of view.charts) {
+        let known = charts.get(chart.key);
+        if (known === undefined) {
+          known = chartView(chart.key, actions.step);
+          charts.set(chart.key, known);
+          grid.append(known.element);
+        }
+        known.element.hidden = view.steps.length === 0 && chart.key !== 'reward';
+        known.update({ chart, steps: view.steps, colors: view.runs.map((run) => run.color), selected: selected === null ? null : selected + 1 });
+      }
+    },
+  };
+}
+
+function swatch(color: number): SVGElement {
+  return svg('svg', { class: 'swatch', viewBox: '0 0 24 8', width: 24, height: 8, 'aria-hidden': 'true' },
+    svg('line', { x1: 0, x2: 24, y1: 4, y2: 4, stroke: lineColor(color), 'stroke-width': 2.5, 'stroke-dasharray': lineDash(color).join(' '), 'data-color': color }));
+}
