@@ -31,7 +31,7 @@ export function rewardPlaces(fileName: string, text: string): RewardPlaces {
   for (const agent of agents) {
     const body = functionAt(root, agent.from);
     if (body === null) continue;
-    const lines = [...calledInReturns(body, text)].flatMap((name) => definitions.get(name) ?? []);
+    const lines = [...calledInReturns(body, text, definitions)];
     if (lines.length > 0) places.functions.set(agent.name, [...new Set(lines)]);
   }
   return places;
@@ -68,14 +68,15 @@ function firstFunction(node: SyntaxNode): SyntaxNode | null {
   return null;
 }
 
-/** Plain names that the function's own return statements call. */
-function* calledInReturns(node: SyntaxNode, text: string, returning = false): Generator<string> {
+/** Lines of the known functions that the function's own return statements call, the outermost of each. */
+function* calledInReturns(node: SyntaxNode, text: string, definitions: ReadonlyMap<string, number>, returning = false): Generator<number> {
   for (const child of childrenOf(node)) {
     if (functionNodes.has(child.name)) continue;
     // An arrow function without braces returns its last part.
     const inside = returning || child.name === 'ReturnStatement' || (node.name === 'ArrowFunction' && child.nextSibling === null && child.name !== 'Block');
-    if (inside && child.name === 'CallExpression' && child.firstChild?.name === 'VariableName') yield text.slice(child.firstChild.from, child.firstChild.to);
-    yield* calledInReturns(child, text, inside);
+    const callee = inside && child.name === 'CallExpression' && child.firstChild?.name === 'VariableName' ? definitions.get(text.slice(child.firstChild.from, child.firstChild.to)) : undefined;
+    if (callee !== undefined) yield callee;
+    else yield* calledInReturns(child, text, definitions, inside);
   }
 }
 
