@@ -16,14 +16,20 @@ export function capabilityRows({ models, model, chat, token_ids, logprobs, tools
     row('Log-probabilities', logprobs),
     row('Tools', tools),
     row('Streaming', streaming),
+    ...uses({ chat, token_ids }).map(([name, use]) => row(name, use)),
   ];
 }
 
-/** What that means, in a sentence or two. */
-export function capabilityMeaning({ chat, token_ids, tools }: EndpointCapabilities): string {
-  if (chat.state !== 'yes') return 'It does not answer, so nothing can be run with it.';
-  const training = token_ids.state === 'yes'
-    ? 'Prompt tuning: yes. Reinforcement learning: it gives the token ids that this needs.'
-    : 'Prompt tuning: yes. Reinforcement learning: no, since it gives no token ids; train a local model for that.';
-  return tools.state === 'no' ? `${training} Agents that need tools will not work.` : training;
+/** What that is good for, in a sentence. */
+export function capabilityMeaning(capabilities: EndpointCapabilities): string {
+  if (capabilities.chat.state !== 'yes') return 'It does not answer, so nothing can be run with it.';
+  return uses(capabilities).map(([name, { state }]) => `${name}: ${state}.`).join(' ');
+}
+
+function uses({ chat, token_ids }: Pick<EndpointCapabilities, 'chat' | 'token_ids'>): [name: string, use: Capability][] {
+  const answers = chat.state === 'yes';
+  return [
+    ['Prompt tuning', answers ? { state: 'yes', detail: 'It needs answers and rewards, nothing more.' } : { state: 'no', detail: 'It needs a model that answers.' }],
+    ['Reinforcement learning', token_ids.state === 'yes' ? { state: 'yes', detail: 'It gives the token ids that this needs.' } : { state: 'no', detail: 'It needs token ids. Train a local model instead.' }],
+  ];
 }

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createVSIX } from '@vscode/vsce';
 import type { Locator } from 'playwright-core';
 import { completion, json, refuse, say, startOpenAIServer } from '../fixtures/openai-server.ts';
 import type { Answer, OpenAIServer } from '../fixtures/openai-server.ts';
 import { until } from './poll.ts';
-import { packedExtension, realVSCode } from './real-vscode.ts';
+import { packedExtension, realVSCode, root } from './real-vscode.ts';
 import type { RealVSCode } from './real-vscode.ts';
 import { themes, VSCodeWindow } from './window.ts';
 import type { Theme } from './window.ts';
@@ -52,9 +53,10 @@ const key = 'sk-for-this-test';
 
 /** The extension with its own trainer in a real VS Code, against a scripted model server at Ollama's address. */
 describe('annotations, dry runs with a chosen model, and debugging in a real VS Code', function () {
-  this.timeout(400_000);
+  this.timeout(300_000);
   let code: RealVSCode;
   let folder = '';
+  let languageModel = '';
   let server: OpenAIServer;
   let window: VSCodeWindow | undefined;
 
@@ -69,7 +71,10 @@ describe('annotations, dry runs with a chosen model, and debugging in a real VS 
     folder = mkdtempSync(join(tmpdir(), 'agent-trainer-annotate-'));
     writeFileSync(join(folder, 'capitals.ts'), agent);
     writeFileSync(join(folder, 'tasks.jsonl'), capitals.map(([country, answer]) => JSON.stringify({ question: `What is the capital of ${country}?`, answer })).join('\n'));
-    window = await VSCodeWindow.open(code, packedExtension(), folder);
+    languageModel = join(folder, '.vscode', 'language-model.vsix');
+    mkdirSync(join(folder, '.vscode'));
+    await createVSIX({ cwd: join(root, 'test', 'fixtures', 'language-model'), packagePath: languageModel, allowMissingRepository: true, skipLicense: true, dependencies: false });
+    window = await VSCodeWindow.open(code, packedExtension(), folder, { extensions: [languageModel] });
   });
 
   afterEach(async function () {
@@ -103,6 +108,9 @@ describe('annotations, dry runs with a chosen model, and debugging in a real VS 
   const behindLines = (): Promise<string[]> => open().page.evaluate(() => [...document.querySelectorAll('.view-lines span')]
     .map((element) => getComputedStyle(element, '::after').content).filter((content) => /mean/.test(content)));
 
+  const failureMarks = (): Promise<number> => open().page.evaluate(() => [...document.querySelectorAll('.glyph-margin-widgets *, .margin-view-overlays *')]
+    .filter((element) => getComputedStyle(element).backgroundImage.includes('failed-call')).length);
+
   it('"Dry run with…" offers the server found on this machine, shows what it can do, and runs the tasks asked for', async () => {
     await open().openFile('capitals.ts');
     await lens('Dry run with…').click({ timeout: 60_000 });
@@ -111,9 +119,12 @@ describe('annotations, dry runs with a chosen model, and debugging in a real VS 
     await open().screenshot('model-picker-dark');
     await row('tiny').click();
     await title(/What http:\/\/127\.0\.0\.1:11434\/v1 can do/);
-    assert.match(await row('Token ids').innerText(), /No/);
-    assert.match(await row('Tools').innerText(), /Yes/);
-    assert.match(await row('Dry run with this model').innerText(), /Prompt tuning: yes\. Reinforcement learning: no/);
+    for (const [question, answer] of [['Token ids', 'No'], ['Log-probabilities', 'Yes'], ['Tools', 'Yes'], ['Streaming', 'Yes'], ['Reinforcement learning', 'No']]) {
+      await open().page.locator('.quick-input-widget input').first().fill(question ?? ''); // rows out of sight are not drawn
+      await row(new RegExp(`^\\s*${question}\\s*${answer}`)).waitFor({ timeout: 10_000 });
+    }
+    await open().page.locator('.quick-input-widget input').first().fill('');
+    assert.match(await row('Dry run with this model').innerText(), /Prompt tuning: yes\.\sReinforcement learning: no/);
     await row('Dry run with this model').click();
     await title(/How many tasks of tasks\.jsonl/);
     await enter('4');
@@ -129,7 +140,7 @@ describe('annotations, dry runs with a chosen model, and debugging in a real VS 
     await until(async () => (await behindLines()).length === 2);
     const texts = await behindLines();
     assert.ok(texts.some((text) => /mean 0\.75 · last/.test(text)), texts.join());
-    assert.equal(await open().page.locator('.glyph-margin-widgets .cgmr, .margin-view-overlays [style*="failed-call"], .cgmr').count() > 0, true);
+    assert.equal(await failureMarks(), 1);
     await inAllThemes('annotations');
   });
 
@@ -144,7 +155,6 @@ describe('annotations, dry runs with a chosen model, and debugging in a real VS 
   });
 
   it('the setting turns them off and on', async () => {
-    mkdirSync(join(folder, '.vscode'), { recursive: true });
     writeFileSync(join(folder, '.vscode', 'settings.json'), '{ "agentTrainer.annotations.enabled": false }');
     await lens(/rollouts/).waitFor({ state: 'detached', timeout: 60_000 });
     await until(async () => (await behindLines()).length === 0);
@@ -190,11 +200,26 @@ describe('annotations, dry runs with a chosen model, and debugging in a real VS 
     await lens(/11 rollouts/).waitFor({ timeout: 60_000 });
   });
 
+  it('a language model of VS Code answers a few rollouts, and no more than that', async () => {
+    await lens('Dry run with…').click();
+    await row(/Atlas/).click({ timeout: 60_000 });
+    await title(/How many tasks/);
+    const input = open().page.locator('.quick-input-widget input').first();
+    await input.fill('6');
+    await open().page.locator('.quick-input-message', { hasText: 'from 1 to 5' }).waitFor();
+    await enter('2');
+    const frame = await open().webview('.tree', 90_000);
+    await frame.locator('.status-text', { hasText: 'Finished' }).waitFor({ timeout: 90_000 });
+    await open().openFile('capitals.ts');
+    await lens(/13 rollouts/).waitFor({ timeout: 60_000 });
+    assert.match(await lens(/13 rollouts/).innerText(), /reward/);
+  });
+
   it('a new window remembers them', async () => {
     await open().close();
     window = await VSCodeWindow.open(code, packedExtension(), folder);
     await open().openFile('capitals.ts');
-    await lens(/11 rollouts/).waitFor({ timeout: 90_000 });
+    await lens(/13 rollouts/).waitFor({ timeout: 90_000 });
     await until(async () => (await behindLines()).length === 2);
   });
 });
