@@ -59,9 +59,9 @@ export function activate(context: vscode.ExtensionContext): void {
     log.channel, workspaces, rescan, sources,
     sources.onDidCreate(rescan), sources.onDidChange(rescan), sources.onDidDelete(rescan),
     createStatusBar(vscode, workspaces),
+    vscode.languages.registerCodeLensProvider(selector, new AnnotationLenses(vscode, annotations)), // shown after those registered later
     vscode.languages.registerCodeLensProvider(selector, new AgentLenses(vscode)),
     annotations, new LineDecorations(vscode, annotations, context),
-    vscode.languages.registerCodeLensProvider(selector, new AnnotationLenses(vscode, annotations)),
     command(commands.dryRunWith, dryRunWith),
     command(commands.checkEndpoint, checkEndpoint),
     command(commands.debugRollout, debugRollout),
