@@ -105,8 +105,8 @@ describe('annotations, dry runs with a chosen model, and debugging in a real VS 
     }
   };
   /** What VS Code draws behind lines: text of pseudo-elements, from the style sheets that hold it. */
-  const behindLines = (): Promise<string[]> => open().page.evaluate(() => [...document.querySelectorAll('.view-lines span')]
-    .map((element) => getComputedStyle(element, '::after').content).filter((content) => /mean/.test(content)));
+  const behindLines = (): Promise<string[]> => open().page.evaluate(() => [...new Set([...document.querySelectorAll('.view-lines span')]
+    .map((element) => getComputedStyle(element, '::after').content.replace(/\u00a0/g, ' ')).filter((content) => content.includes('mean')))]);
 
   const failureMarks = (): Promise<number> => open().page.evaluate(() => [...document.querySelectorAll('.glyph-margin-widgets *, .margin-view-overlays *')]
     .filter((element) => getComputedStyle(element).backgroundImage.includes('failed-call')).length);
@@ -184,7 +184,7 @@ describe('annotations, dry runs with a chosen model, and debugging in a real VS 
     const { page } = open();
     await open().openFile('capitals.ts');
     await page.keyboard.press('Control+g');
-    await enter(String(breakpointLine));
+    await enter(`:${breakpointLine}`);
     await page.keyboard.press('F9');
     await page.locator('.codicon-debug-breakpoint, .codicon-debug-breakpoint-unverified').first().waitFor();
     await lens('Debug rollout').click();
