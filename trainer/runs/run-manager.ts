@@ -45,7 +45,7 @@ export class RunManager {
   async debug(request: DebugRequest, editor?: EditorModels): Promise<DebugLaunch> {
     const { prepared, launch } = prepareDebug(request, this.#context.workspace, editor);
     const { run_id } = this.#begin('dev', prepared);
-    const ended = this.wait(run_id).then(({ error }) => { throw new TrainerError('cancelled', error ?? 'The run ended before its worker could be started.'); });
+    const ended = this.wait(run_id).then(({ status, error }) => { throw new TrainerError(status === 'cancelled' ? 'cancelled' : 'environment', error ?? 'The run ended before its worker could be started.'); });
     return Promise.race([launch, ended]);
   }
 
