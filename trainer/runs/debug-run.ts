@@ -14,18 +14,18 @@ import type { Prepared } from './prepared.ts';
 import { setPhase, type Session } from './session.ts';
 
 /** A dry run of one task in a worker that a debugger starts. `launch` resolves when it is awaited; it never rejects. Throws TrainerError on a wrong request. */
-export function prepareDebug(request: DebugRequest, workspace: string, editor?: EditorModels): { prepared: Prepared; launch: Promise<DebugLaunch> } {
+export async function prepareDebug(request: DebugRequest, workspace: string, editor?: EditorModels): Promise<{ prepared: Prepared; launch: Promise<DebugLaunch> }> {
   const { agent, data, config } = requireAgentAndData({ kind: 'dev', ...request }, workspace);
   const model = modelOf({ ...request, limit: 1 }, { agent, config }, workspace, editor);
   const runner = config?.config.runner ?? RunnerConfig.parse({});
   const seed = config?.config.seed ?? 0;
+  const task = (await loadTasks(data, { limit: request.task + 1 }))[request.task];
+  if (!task) throw new TrainerError('bad_input', `${data} has no task number ${request.task + 1}.`);
   let tell!: (launch: DebugLaunch) => void;
   const launch = new Promise<DebugLaunch>((resolve) => { tell = resolve; });
 
   const execute = async (session: Session): Promise<DevResult> => {
     const { store, run_id, gatewayUrl, gatewayKey, signal } = session;
-    const task = (await loadTasks(data, { limit: request.task + 1 }))[request.task];
-    if (!task) throw new TrainerError('bad_input', `${data} has no task number ${request.task + 1}.`);
     return withBackend(session, run_id, model, async ({ modelName }) => {
       setPhase(session, 'rollouts');
       // Without a time limit: an agent at a breakpoint is not a slow one.

@@ -43,9 +43,10 @@ export class RunManager {
 
   /** Prepares one rollout for a debugger; its run ends with the worker that the debugger starts. Throws TrainerError. */
   async debug(request: DebugRequest, editor?: EditorModels): Promise<DebugLaunch> {
-    const { prepared, launch } = prepareDebug(request, this.#context.workspace, editor);
+    const { prepared, launch } = await prepareDebug(request, this.#context.workspace, editor);
     const { run_id } = this.#begin('dev', prepared);
-    const ended = this.wait(run_id).then(({ status, error }) => { throw new TrainerError(status === 'cancelled' ? 'cancelled' : 'environment', error ?? 'The run ended before its worker could be started.'); });
+    // Why it ended is told as for any run.
+    const ended = this.wait(run_id).then(({ error }) => { throw new TrainerError('cancelled', error ?? 'The run ended before its worker could be started.'); });
     return Promise.race([launch, ended]);
   }
 

@@ -82,7 +82,7 @@ describe('a rollout for a debugger', () => {
 
   it('wrong requests are refused before anything starts', async () => {
     await assert.rejects(prepare('missing.ts'), /bad_input: .*missing\.ts/);
-    await assert.rejects(prepare('agent.ts', 7), /no task number 8/);
+    await assert.rejects(prepare('agent.ts', 7), /bad_input: .*no task number 8/);
     const { run_id } = await prepare('agent.ts');
     await client.call('runs.cancel', { run_id });
     assert.equal((await trainer.runs.wait(run_id)).status, 'cancelled');
