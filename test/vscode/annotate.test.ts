@@ -105,11 +105,11 @@ describe('annotations, dry runs with a chosen model, and debugging in a real VS 
     }
   };
   /** What VS Code draws behind lines: text of pseudo-elements, from the style sheets that hold it. */
-  const behindLines = (): Promise<string[]> => open().page.evaluate(() => [...new Set([...document.querySelectorAll('.view-lines span')]
-    .map((element) => getComputedStyle(element, '::after').content.replace(/\u00a0/g, ' ')).filter((content) => content.includes('mean')))]);
+  const behindLines = (): Promise<string[]> => open().page.evaluate<string[]>(`[...new Set([...document.querySelectorAll('.view-lines span')]
+    .map((element) => getComputedStyle(element, '::after').content.replace(/\\u00a0/g, ' ')).filter((content) => content.includes('mean')))]`);
 
-  const failureMarks = (): Promise<number> => open().page.evaluate(() => [...document.querySelectorAll('.glyph-margin-widgets *, .margin-view-overlays *')]
-    .filter((element) => getComputedStyle(element).backgroundImage.includes('failed-call')).length);
+  const failureMarks = (): Promise<number> => open().page.evaluate<number>(`[...document.querySelectorAll('.glyph-margin-widgets *, .margin-view-overlays *')]
+    .filter((element) => getComputedStyle(element).backgroundImage.includes('failed-call')).length`);
 
   it('"Dry run with…" offers the server found on this machine, shows what it can do, and runs the tasks asked for', async () => {
     await open().openFile('capitals.ts');

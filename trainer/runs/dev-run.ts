@@ -54,8 +54,8 @@ export function modelOf({ model, policy, limit }: Pick<StartRun, 'model' | 'poli
 /** A request as it may be stored. */
 export function withoutSecret<R extends Pick<StartRun, 'model'>>(request: R): R {
   if (request.model?.kind !== 'endpoint') return request;
-  const { api_key: _, ...model } = request.model;
-  return { ...request, model };
+  const { kind, url, name } = request.model;
+  return { ...request, model: { kind, url, name } };
 }
 
 /** What dry runs and evaluations need of a request, and the configuration nearest to the agent, if there is one. */
