@@ -28,9 +28,9 @@ export class AnnotationLenses implements CodeLensProvider {
       const annotation = known === null ? undefined : annotationOf(known.annotations, agentReference(document.uri.fsPath, name, known.workspace.folder));
       const lens = (title: string, command: string, tooltip: string): CodeLens => new CodeLens(range, { title, command, tooltip, arguments: [argument] });
       return [
+        ...(annotation === undefined ? [] : [lens('$(graph-line) ' + agentText(annotation), commands.showLatestRollout, agentTooltip(annotation))]),
         lens('$(beaker) ' + l10n.t('Dry run with…'), commands.dryRunWith, l10n.t('Choose a model and how many tasks to run')),
         lens('$(debug-alt) ' + l10n.t('Debug rollout'), commands.debugRollout, l10n.t('Run one task in the debugger')),
-        ...(annotation === undefined ? [] : [lens('$(graph-line) ' + agentText(annotation), commands.showLatestRollout, agentTooltip(annotation))]),
       ];
     });
   }

@@ -12,8 +12,9 @@ export function debugConfiguration(launch: DebugLaunch, name: string): DebugConf
     const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== null));
     return { ...common, type: 'debugpy', module: program, python: command, pythonArgs: interpreter_args, env: present, justMyCode: true, subProcess: false };
   }
+  const ours = `${runtime.replaceAll('\\', '/')}/**`;
   return {
     ...common, type: 'node', runtimeExecutable: command, runtimeArgs: interpreter_args, program, env,
-    skipFiles: ['<node_internals>/**', `${runtime.replaceAll('\\', '/')}/**`], outputCapture: 'std', autoAttachChildProcesses: false,
+    skipFiles: ['<node_internals>/**', ours], resolveSourceMapLocations: ['**', `!${ours}`, '!**/node_modules/**'], outputCapture: 'std', autoAttachChildProcesses: false,
   };
 }

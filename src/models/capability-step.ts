@@ -11,7 +11,7 @@ export async function probe(services: Services, workspace: Workspace, endpoint: 
   const key = await endpoints.key(endpoint.url);
   const request = { url: endpoint.url, refresh, ...(endpoint.name === undefined ? {} : { name: endpoint.name }), ...(key === undefined ? {} : { api_key: key }) };
   const title = vscode.l10n.t('Asking {0} what it can do…', endpoint.url);
-  return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, () => client.call('models.probe', request));
+  return vscode.window.withProgress({ location: vscode.ProgressLocation.Window, title }, () => client.call('models.probe', request));
 }
 
 /** Shows the table of an endpoint. Resolves with whether to go on with it; `proceed` names that, and is absent when there is nothing to go on with. */

@@ -1,4 +1,4 @@
-import type { ChosenModel } from '../../trainer/protocol/endpoints.ts';
+import type { ChosenModel, EndpointCapabilities } from '../../trainer/protocol/endpoints.ts';
 import { mostEditorTasks } from '../../trainer/protocol/endpoints.ts';
 import type { Services } from '../services.ts';
 import type { Workspace } from '../workspace.ts';
@@ -16,9 +16,9 @@ export async function pickModel(services: Services, workspace: Workspace, option
   const items = choices(services, workspace, options.configured);
   const choice = (await vscode.window.showQuickPick(items, { title: vscode.l10n.t('Which model should answer the agent?'), matchOnDescription: true, ignoreFocusOut: true }))?.choice;
   if (choice === undefined || choice.kind === 'configured' || choice.kind === 'editor') return choice;
-  const endpoint = choice.kind === 'enter' ? await enterEndpoint(services, workspace) : choice.endpoint;
-  if (endpoint === undefined) return undefined;
-  const capabilities = await probe(services, workspace, endpoint);
+  const known = choice.kind === 'enter' ? await enterEndpoint(services, workspace) : { endpoint: choice.endpoint, capabilities: await probe(services, workspace, choice.endpoint) };
+  if (known === undefined) return undefined;
+  const { endpoint, capabilities } = known;
   if (!await showCapabilities(services, capabilities, options.proceed)) return undefined;
   await services.endpoints.remember(endpoint);
   const api_key = await services.endpoints.key(endpoint.url);
@@ -44,8 +44,8 @@ async function choices({ vscode, endpoints, log }: Services, workspace: Workspac
   ];
 }
 
-/** URL, key and model of a server. undefined: given up. */
-export async function enterEndpoint(services: Services, workspace: Workspace): Promise<Endpoint | undefined> {
+/** URL, key and model of a server, and what it can do. undefined: given up. */
+export async function enterEndpoint(services: Services, workspace: Workspace): Promise<{ endpoint: Endpoint; capabilities: EndpointCapabilities } | undefined> {
   const { vscode, endpoints } = services;
   const { l10n, window } = vscode;
   const url = (await window.showInputBox({
@@ -56,8 +56,10 @@ export async function enterEndpoint(services: Services, workspace: Workspace): P
   const key = await window.showInputBox({ title: l10n.t('Key of {0}', url), prompt: l10n.t('Kept in the secret storage of VS Code. Leave it empty if the server needs none.'), password: true, ignoreFocusOut: true });
   if (key === undefined) return undefined;
   await endpoints.setKey(url, key.trim());
-  const { models, model } = await probe(services, workspace, { url, name: undefined }, true);
-  if (models.length < 2) return { url, name: model };
+  const capabilities = await probe(services, workspace, { url, name: undefined }, true);
+  const { models, model } = capabilities;
+  if (models.length < 2) return { endpoint: { url, name: model }, capabilities };
   const name = await window.showQuickPick(models, { title: l10n.t('Which model of {0}?', url), ignoreFocusOut: true });
-  return name === undefined ? undefined : { url, name };
+  if (name === undefined) return undefined;
+  return { endpoint: { url, name }, capabilities: await probe(services, workspace, { url, name }) };
 }

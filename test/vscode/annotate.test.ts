@@ -134,6 +134,7 @@ describe('annotations, dry runs with a chosen model, and debugging in a real VS 
   });
 
   it('the agent then has its rewards above it, behind its lines, and a mark where calls failed', async () => {
+    await open().command('View: Close All Editors'); // the trace beside it
     await open().openFile('capitals.ts');
     await lens(/4 rollouts/).waitFor({ timeout: 60_000 });
     assert.match(await lens(/4 rollouts/).innerText(), /mean 0\.75 · 4 rollouts · p95 .*s · 7 tokens/);
@@ -171,6 +172,7 @@ describe('annotations, dry runs with a chosen model, and debugging in a real VS 
       await title(/Key of/);
       await enter(key);
       await row('Log-probabilities').waitFor({ timeout: 60_000 });
+      await open().page.locator('.quick-input-widget').evaluate((widget) => Promise.all((widget as unknown as { getAnimations(options: object): { finished: Promise<unknown> }[] }).getAnimations({ subtree: true }).map(({ finished }) => finished)));
     });
     await open().page.keyboard.press('Escape');
     assert.equal(server.requests.at(-1)?.headers.authorization, `Bearer ${key}`);
@@ -193,7 +195,8 @@ describe('annotations, dry runs with a chosen model, and debugging in a real VS 
     await title(/Which task/);
     await enter('1');
     await page.locator('.debug-top-stack-frame-line').first().waitFor({ timeout: 120_000 });
-    await until(async () => /said|task/.test(await page.locator('.debug-variables').innerText().catch(() => '')));
+    await page.locator('.pane-body .monaco-list-row', { hasText: /^\s*Local/ }).first().click();
+    await page.locator('.pane-body .monaco-list-row', { hasText: /question: 'What is the capital of France\?'/ }).first().waitFor();
     await open().screenshot('debug-rollout-dark');
     await page.keyboard.press('F5');
     await page.locator('.debug-toolbar').waitFor({ state: 'hidden', timeout: 60_000 });
