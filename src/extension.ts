@@ -4,8 +4,16 @@ import { agentFileExtensions } from './agents/detect.ts';
 import { AgentLenses } from './agents/code-lens.ts';
 import { AgentFinder } from './agents/find-agents.ts';
 import { rememberAgents } from './agents/remember.ts';
+import { AnnotationBook } from './annotations/annotation-book.ts';
+import { AnnotationLenses } from './annotations/annotation-lenses.ts';
+import { LineDecorations } from './annotations/line-decorations.ts';
+import { showLatestRollout } from './annotations/show-latest-command.ts';
+import { debugRollout } from './debug/debug-rollout-command.ts';
 import { commands, panels } from './ids.ts';
 import { Log } from './log.ts';
+import { checkEndpoint } from './models/check-endpoint-command.ts';
+import { dryRunWith } from './models/dry-run-with-command.ts';
+import { EndpointBook } from './models/endpoints.ts';
 import { coalesce } from './panels/coalesce.ts';
 import { TracePanel } from './panels/trace-panel.ts';
 import { TrainingPanel } from './panels/training-panel.ts';
@@ -31,7 +39,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const log = new Log(vscode);
   const finder = new AgentFinder(vscode);
   const workspaces = new Workspaces(vscode, join(context.extensionPath, 'dist', 'trainer', 'cli.js'), log);
-  const services = { vscode, log, finder, workspaces } as Services;
+  const annotations = new AnnotationBook(vscode, workspaces, log);
+  const services = { vscode, log, finder, workspaces, endpoints: new EndpointBook(context.secrets, context.globalState) } as Services;
   services.training = new TrainingPanel(services, context.extensionUri);
   services.trace = new TracePanel(services, context.extensionUri);
   services.whileStarting = (workspace, work) => (workspace.supervisor.state.kind === 'ready'
@@ -56,7 +65,13 @@ export function activate(context: vscode.ExtensionContext): void {
     log.channel, workspaces, rescan, sources,
     sources.onDidCreate(rescan), sources.onDidChange(rescan), sources.onDidDelete(rescan),
     createStatusBar(vscode, workspaces),
+    vscode.languages.registerCodeLensProvider(selector, new AnnotationLenses(vscode, annotations)), // shown after those registered later
     vscode.languages.registerCodeLensProvider(selector, new AgentLenses(vscode)),
+    annotations, new LineDecorations(vscode, annotations, context),
+    command(commands.dryRunWith, dryRunWith),
+    command(commands.checkEndpoint, checkEndpoint),
+    command(commands.debugRollout, debugRollout),
+    command(commands.showLatestRollout, showLatestRollout),
     command(commands.train, trainAgent),
     command(commands.dryRun, dryRunAgent),
     command(commands.openTraining, openTraining),

@@ -14,9 +14,13 @@ export const commands = {
   copyCheckpointPath: 'agentTrainer.copyCheckpointPath',
   stopRun: 'agentTrainer.stopRun',
   showLog: 'agentTrainer.showLog',
+  dryRunWith: 'agentTrainer.dryRunWith',
+  checkEndpoint: 'agentTrainer.checkEndpoint',
+  debugRollout: 'agentTrainer.debugRollout',
+  showLatestRollout: 'agentTrainer.showLatestRollout',
 } as const;
 
-export const settings = { nodePath: 'agentTrainer.nodePath' } as const;
+export const settings = { nodePath: 'agentTrainer.nodePath', annotations: 'agentTrainer.annotations.enabled' } as const;
 
 export const panels = { training: 'agentTrainer.training', trace: 'agentTrainer.trace' } as const;
 

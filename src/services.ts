@@ -1,4 +1,5 @@
 import type { AgentFinder } from './agents/find-agents.ts';
+import type { EndpointBook } from './models/endpoints.ts';
 import type { Log } from './log.ts';
 import type { TracePanel } from './panels/trace-panel.ts';
 import type { TrainingPanel } from './panels/training-panel.ts';
@@ -12,6 +13,7 @@ export interface Services {
   log: Log;
   finder: AgentFinder;
   workspaces: Workspaces;
+  endpoints: EndpointBook;
   training: TrainingPanel;
   trace: TracePanel;
   /** Shows that a trainer is being started while one waits for it. */

@@ -1,3 +1,4 @@
+import { callSite } from './call-site.ts';
 import { ActiveSpan } from './span.ts';
 import { currentSpan } from './state.ts';
 
@@ -6,13 +7,18 @@ import { currentSpan } from './state.ts';
  * emitted reward is the attempt's final reward if the agent returns none. Throws TypeError for anything but finite numbers.
  */
 export function emitReward(reward: number | Record<string, number>, options: { primaryKey?: string } = {}): void {
+  recordReward(reward, options, callSite(emitReward));
+}
+
+/** `code`: where the agent emitted it; nothing for a reward that it returned. */
+export function recordReward(reward: number | Record<string, number>, options: { primaryKey?: string }, code: Record<string, string | number>): void {
   const parent = currentSpan();
   if (!parent) return;
   const dimensions = typeof reward === 'object' && reward !== null ? reward : { primary: reward };
   const names = Object.keys(dimensions);
   const primary = options.primaryKey ?? names[0];
   if (primary === undefined || !names.includes(primary)) throw new TypeError(`emitReward: the primary key ${primary} is not among [${names.join(', ')}]`);
-  const attributes: Record<string, string | number> = {};
+  const attributes: Record<string, string | number> = { ...code };
   [primary, ...names.filter((name) => name !== primary)].forEach((name, index) => {
     const value: unknown = dimensions[name];
     if (typeof value !== 'number' || !Number.isFinite(value)) throw new TypeError(`emitReward: a reward is a finite number, got ${typeof value} ${String(value)}`);

@@ -1,5 +1,5 @@
 import { describeError } from './describe-error.ts';
-import { emitReward } from './emit.ts';
+import { recordReward } from './emit.ts';
 import { isGatewayError } from './gateway-fetch.ts';
 import { jsonText } from './json-text.ts';
 import type { LoadedAgent } from './load-agent.ts';
@@ -19,7 +19,7 @@ export async function runAttempt(agent: LoadedAgent, file: string, message: RunM
       const result = resultOf(await agent.call(rollout.input, { llm, rollout, resources }));
       if (result.kind === 'reward') {
         root.attributes['agentlightning.operation.output'] = jsonText(result.value);
-        emitReward(result.value);
+        recordReward(result.value, {}, {});
       }
       root.end();
       return result;

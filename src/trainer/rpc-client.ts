@@ -1,6 +1,7 @@
 import { WebSocket } from 'ws';
 import type { z } from 'zod';
 import { TrainerError, messageOf } from '../../trainer/protocol/errors.ts';
+import { Ask, AskOver } from '../../trainer/protocol/endpoints.ts';
 import type { ErrorCode } from '../../trainer/protocol/errors.ts';
 import { RpcEvent, RpcResponse, rpcMethods } from '../../trainer/protocol/rpc.ts';
 import type { RpcMethod, RpcParams, RpcResult, TrainerEvent } from '../../trainer/protocol/rpc.ts';
@@ -14,6 +15,9 @@ export class RpcClient {
   /** Called for each event the connection is subscribed to. */
   onEvent: (event: TrainerEvent) => void = () => {};
   onClose: () => void = () => {};
+  /** Called when the trainer wants a model of this client to answer; `call('models.answer', …)` does. */
+  onAsk: (ask: Ask['ask']) => void = () => {};
+  onAskOver: (ask_id: number) => void = () => {};
   /** Called for a frame that is not of the protocol; it is otherwise ignored. */
   onBadFrame: (error: unknown) => void = () => {};
 
@@ -58,6 +62,8 @@ export class RpcClient {
     try {
       const frame: unknown = JSON.parse(Buffer.isBuffer(data) ? data.toString('utf8') : Buffer.concat(data as Buffer[]).toString('utf8'));
       if (typeof frame === 'object' && frame !== null && 'event' in frame) this.onEvent(RpcEvent.parse(frame).event);
+      else if (typeof frame === 'object' && frame !== null && 'ask' in frame) this.onAsk(Ask.parse(frame).ask);
+      else if (typeof frame === 'object' && frame !== null && 'ask_over' in frame) this.onAskOver(AskOver.parse(frame).ask_over.ask_id);
       else this.settle(RpcResponse.parse(frame));
     } catch (error) {
       this.onBadFrame(error);

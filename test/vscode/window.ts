@@ -30,7 +30,7 @@ export class VSCodeWindow {
     this.browser = browser;
   }
 
-  static async open(code: RealVSCode, vsix: string, folder: string, options: { trusted?: boolean; theme?: Theme } = {}): Promise<VSCodeWindow> {
+  static async open(code: RealVSCode, vsix: string, folder: string, options: { trusted?: boolean; theme?: Theme; /** Further extensions. */ extensions?: string[] } = {}): Promise<VSCodeWindow> {
     const home = mkdtempSync(join(tmpdir(), 'agent-trainer-vscode-'));
     const data = join(home, 'data');
     mkdirSync(join(data, 'User'), { recursive: true });
@@ -40,7 +40,7 @@ export class VSCodeWindow {
     }));
     const common = ['--user-data-dir', data, '--extensions-dir', join(home, 'extensions')];
     const environment = { ...process.env, PATH: `${dirname(code.node)}${delimiter}${process.env['PATH'] ?? ''}`, HOME: home };
-    await ended(spawn(code.node, [code.entry, ...common, '--install-extension', vsix], { env: environment, stdio: ['ignore', 'ignore', 'inherit'] }));
+    await ended(spawn(code.node, [code.entry, ...common, ...[vsix, ...options.extensions ?? []].flatMap((each) => ['--install-extension', each])], { env: environment, stdio: ['ignore', 'ignore', 'inherit'] }));
     const port = await freePort();
     const server = spawn(code.node, [code.entry, '--auth', 'none', '--bind-addr', `127.0.0.1:${port}`, ...common, '--disable-telemetry', '--disable-update-check', ...(options.trusted === false ? [] : ['--disable-workspace-trust'])], { env: environment, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     try {

@@ -112,7 +112,7 @@ export class OpenAIBackend implements ChatBackend {
   }
 
   async #fetch(path: string, idle: IdleTimer, init: RequestInit): Promise<Response> {
-    const headers = { 'content-type': 'application/json', ...(this.#apiKey === null ? {} : { authorization: `Bearer ${this.#apiKey}` }) };
+    const headers = { 'content-type': 'application/json', ...bearerOf(this.#apiKey) };
     const response = await this.#guard(idle, () => fetch(this.#baseUrl + path, { ...init, headers, signal: idle.signal }));
     if (response.ok) return response;
     throw upstreamError(this.#baseUrl, response.status, this.#withoutKey(await this.#text(response, idle)), response.headers.get('retry-after'));
@@ -154,6 +154,10 @@ export class OpenAIBackend implements ChatBackend {
   #withoutKey(text: string): string {
     return this.#apiKey ? text.replaceAll(this.#apiKey, '[key]') : text;
   }
+}
+
+export function bearerOf(key: string | null): { authorization?: string } {
+  return key === null ? {} : { authorization: `Bearer ${key}` };
 }
 
 async function* resumed(first: ChatChunk, rest: AsyncGenerator<ChatChunk, void>): AsyncGenerator<ChatChunk, void> {

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { Annotations } from './annotations.ts';
+import { Answer, ChosenModel, DebugLaunch, DebugRequest, EndpointCapabilities, FoundServer, ProbeRequest } from './endpoints.ts';
 import { AttemptedRollout } from './rollout.ts';
 import { Checkpoint, Run, RunKind, StepMetrics } from './run.ts';
 import { Span } from './span.ts';
@@ -18,6 +20,8 @@ export const StartRun = z.object({
   /** dev, eval: policy folder, or endpoint URL; default: the `model` of the agent-trainer.json nearest to the agent. */
   policy: z.string().optional(),
   against: z.string().optional(),
+  /** dev: instead of `policy`. */
+  model: ChosenModel.optional(),
   /** train: continue this run. */
   resume: z.string().optional(),
   seed: z.number().int().optional(),
@@ -47,6 +51,16 @@ export const rpcMethods = {
   'rollouts.list': { params: z.object({ run_id: z.string(), step: z.number().int().optional() }), result: z.array(AttemptedRollout) },
   /** All spans of the rollout's latest attempt (or the given one), in order. */
   'trace.get': { params: z.object({ rollout_id: z.string(), attempt_id: z.string().optional() }), result: z.object({ rollout: AttemptedRollout, spans: z.array(Span), stdout: z.string(), stderr: z.string() }) },
+  /** What the latest rollouts say about agents and lines of their source. */
+  'annotations.get': { params: z.object({}), result: Annotations },
+  /** Asks an endpoint a few small questions, unless it was asked before. */
+  'models.probe': { params: ProbeRequest, result: EndpointCapabilities },
+  /** Model servers that answer on this machine (Ollama, LM Studio). */
+  'models.discover': { params: z.object({}), result: z.array(FoundServer) },
+  /** The answer to an Ask of this connection. */
+  'models.answer': { params: Answer, result: z.object({}) },
+  /** Prepares one rollout and waits for the debugger's worker, which must come within two minutes. Ends when the worker does. */
+  'debug.prepare': { params: DebugRequest, result: DebugLaunch },
   /** Events of this run (all runs without run_id) and of these types (all without types) are sent from now on. A second call of a connection replaces the first. */
   'events.subscribe': {
     params: z.object({ run_id: z.string().optional(), types: z.array(z.enum(['run', 'run-deleted', 'step', 'rollout', 'spans', 'notice'])).optional() }),

@@ -7,7 +7,13 @@ import { outcomeOf, type Ending } from './classify.ts';
 import type { RunMessage } from './messages.ts';
 import { pipesAreRead } from './pipes.ts';
 import { SpanRecorder } from './span-recorder.ts';
-import type { WorkerProcess } from './worker-process.ts';
+
+/** What runs an attempt: a process of the runner, or one that a debugger started. */
+export interface AttemptWorker {
+  /** Resolves with how it ended; never rejects. */
+  run(message: RunMessage): Promise<Ending>;
+  kill(reason: string, ending: Ending): void;
+}
 
 export interface Gateway { url: string; key: string }
 
@@ -18,10 +24,10 @@ export class AttemptExecution {
   readonly attempt_id: string;
   readonly #store: Store;
   readonly #rollout: AttemptedRollout;
-  readonly #worker: WorkerProcess;
+  readonly #worker: AttemptWorker;
   #ended = false;
 
-  constructor(store: Store, rollout: AttemptedRollout, worker: WorkerProcess) {
+  constructor(store: Store, rollout: AttemptedRollout, worker: AttemptWorker) {
     const { rollout_id } = rollout;
     this.attempt_id = rollout.attempt!.attempt_id;
     this.#store = store;

@@ -11,6 +11,7 @@ const Hello = z.object({ type: z.literal('hello'), token: z.string() });
 export class Connection {
   onLine: (line: string) => void = () => {};
   onTooLong: () => void = () => {};
+  onClose: () => void = () => {};
   readonly #socket: Socket;
   #rest = '';
 
@@ -19,6 +20,7 @@ export class Connection {
     socket.setEncoding('utf8');
     socket.setNoDelay(true);
     socket.on('error', () => {}); // the worker's exit tells more
+    socket.on('close', () => this.onClose());
     socket.on('data', (chunk: string) => this.#read(chunk));
   }
 

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { OpenAIBackend } from '../gateway/openai-backend.ts';
 import type { ChatBackend } from '../protocol/chat.ts';
 import type { ModelConfig } from '../protocol/config.ts';
+import type { ChosenModel } from '../protocol/endpoints.ts';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
 import type { Policy } from '../protocol/policy.ts';
 import { openPolicy } from '../policy/open-policy.ts';
@@ -11,7 +12,12 @@ import type { RunContext } from './session.ts';
 /** A model as a request names it, with nothing left to look up. */
 export type ModelSource =
   | { kind: 'policy'; folder: string; threads: number | undefined }
-  | { kind: 'endpoint'; url: string; model: string | null; apiKey: string | null };
+  | { kind: 'endpoint'; url: string; model: string | null; apiKey: string | null }
+  /** Of the editor that asks for the run. */
+  | { kind: 'editor'; name: string; backend: ChatBackend };
+
+/** Whoever asks for a run and can answer chat requests itself. */
+export interface EditorModels { backend(model: { id: string; name: string }): ChatBackend }
 
 /** The `model` of a configuration whose paths are relative to `folder`. */
 export function modelOfConfig(model: ModelConfig, folder: string, threads: number | undefined): ModelSource {
@@ -37,9 +43,17 @@ function modelFolder(folder: string): string {
   throw new TrainerError('not_found', `There is no model in ${folder}: it has no config.json. A model folder holds config.json, model.safetensors and tokenizer.json; the URL of a server begins with http:// or https://.`);
 }
 
+/** A model that the request itself names. Throws TrainerError 'bad_input' when it is the editor's and no editor asks. */
+export function modelOfChoice(choice: ChosenModel, editor: EditorModels | undefined): ModelSource {
+  if (choice.kind === 'endpoint') return { kind: 'endpoint', url: choice.url, model: choice.name ?? null, apiKey: choice.api_key ?? null };
+  if (!editor) throw new TrainerError('bad_input', 'A model of the editor can only be used by a run that the editor starts.');
+  return { kind: 'editor', name: choice.name, backend: editor.backend(choice) };
+}
+
 /** Serves a model under `name` at the gateway while `use` runs; `modelName` is what agents send as "model". */
 export async function withBackend<T>(context: RunContext, name: string, source: ModelSource, use: (model: { modelName: string }) => Promise<T>): Promise<T> {
   if (source.kind === 'policy') return withPolicy(context, name, source, use);
+  if (source.kind === 'editor') return served(context, name, source.backend, use);
   return served(context, name, new OpenAIBackend({ baseUrl: source.url, apiKey: source.apiKey, model: source.model }), use);
 }
 

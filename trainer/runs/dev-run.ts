@@ -2,12 +2,13 @@ import path from 'node:path';
 import { dryRun } from '../algorithms/dry-run.ts';
 import { loadTasks } from '../datasets/tasks.ts';
 import { RunnerConfig } from '../protocol/config.ts';
+import { mostEditorTasks } from '../protocol/endpoints.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import type { StartRun } from '../protocol/rpc.ts';
 import type { DevResult } from '../protocol/run.ts';
 import { resolveAgent, type AgentSpec } from '../runner/agent-spec.ts';
 import { agentName, withAgents } from './agents.ts';
-import { modelOfConfig, modelOfText, withBackend, type ModelSource } from './backends.ts';
+import { modelOfChoice, modelOfConfig, modelOfText, withBackend, type EditorModels, type ModelSource } from './backends.ts';
 import { configFileName, loadConfig, nearestConfig, type LoadedConfig } from './config-file.ts';
 import type { Prepared } from './prepared.ts';
 import { setPhase, type Session } from './session.ts';
@@ -15,18 +16,18 @@ import { setPhase, type Session } from './session.ts';
 interface DevPlan { agent: AgentSpec; data: string; limit: number | undefined; model: ModelSource; runner: RunnerConfig; seed: number }
 
 /** A dry run: the agent on the first tasks of a file. Throws TrainerError when the request is incomplete or wrong. */
-export function prepareDev(request: StartRun, workspace: string): Prepared {
+export function prepareDev(request: StartRun, workspace: string, editor?: EditorModels): Prepared {
   const { agent, data, config } = requireAgentAndData(request, workspace);
   const plan: DevPlan = {
     agent, data,
     limit: request.limit,
-    model: request.policy === undefined ? modelOfNearest(config, agent) : modelOfText(request.policy, workspace),
+    model: modelOf(request, { agent, config }, workspace, editor),
     runner: config?.config.runner ?? RunnerConfig.parse({}),
     seed: request.seed ?? config?.config.seed ?? 0,
   };
   return {
     agent: agentName(agent, workspace),
-    config: { request, data, runner: plan.runner, seed: plan.seed, model: withoutKey(plan.model) },
+    config: { request: withoutSecret(request), data, runner: plan.runner, seed: plan.seed, model: withoutKey(plan.model) },
     execute: (session) => executeDev(session, plan),
   };
 }
@@ -41,8 +42,24 @@ async function executeDev(session: Session, plan: DevPlan): Promise<DevResult> {
     }));
 }
 
+/** The model that a request for a dry run names, else the one of the nearest configuration. */
+export function modelOf({ model, policy, limit }: Pick<StartRun, 'model' | 'policy' | 'limit'>, { agent, config }: { agent: AgentSpec; config: LoadedConfig | null }, workspace: string, editor?: EditorModels): ModelSource {
+  if (model?.kind === 'editor' && (limit ?? Infinity) > mostEditorTasks) {
+    throw new TrainerError('bad_input', `A model of the editor is for a few tasks by hand: give a "limit" of at most ${mostEditorTasks}. For more, run a model server.`);
+  }
+  if (model) return modelOfChoice(model, editor);
+  return policy === undefined ? modelOfNearest(config, agent) : modelOfText(policy, workspace);
+}
+
+/** A request as it may be stored. */
+export function withoutSecret<R extends Pick<StartRun, 'model'>>(request: R): R {
+  if (request.model?.kind !== 'endpoint') return request;
+  const { kind, url, name } = request.model;
+  return { ...request, model: { kind, url, name } };
+}
+
 /** What dry runs and evaluations need of a request, and the configuration nearest to the agent, if there is one. */
-export function requireAgentAndData(request: StartRun, workspace: string): { agent: AgentSpec; data: string; config: LoadedConfig | null } {
+export function requireAgentAndData(request: Pick<StartRun, 'kind' | 'agent' | 'data'>, workspace: string): { agent: AgentSpec; data: string; config: LoadedConfig | null } {
   if (request.agent === undefined) throw new TrainerError('bad_input', `A ${request.kind} run needs "agent": path[:name] of the agent.`);
   if (request.data === undefined) throw new TrainerError('bad_input', `A ${request.kind} run needs "data": a file of tasks.`);
   const agent = resolveAgent(request.agent, workspace);
@@ -58,6 +75,7 @@ export function runnersFor(config: RunnerConfig, tasks: number): RunnerConfig {
 /** A model as it may be stored: keys stay out of the database. */
 export function withoutKey(model: ModelSource): Record<string, unknown> {
   if (model.kind === 'policy') return { ...model };
+  if (model.kind === 'editor') return { kind: model.kind, name: model.name };
   return { kind: model.kind, url: model.url, model: model.model };
 }
 

@@ -1,11 +1,14 @@
 import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
+import type { DebugLaunch, DebugRequest } from '../protocol/endpoints.ts';
 import { StartRun } from '../protocol/rpc.ts';
 import { Checkpoints } from '../algorithms/checkpoints.ts';
 import type { Checkpoint, Run } from '../protocol/run.ts';
 import { parseAs } from '../protocol/validate.ts';
 import { newId } from '../store/ids.ts';
+import type { EditorModels } from './backends.ts';
+import { prepareDebug } from './debug-run.ts';
 import { prepareDev } from './dev-run.ts';
 import { prepareEval } from './eval-run.ts';
 import { exportRun, type Exported } from './export-run.ts';
@@ -36,15 +39,29 @@ export class RunManager {
    * Checks the request and starts the run; its progress and end arrive as store events. With `resume`, an earlier
    * training run goes on after its last checkpoint. Throws TrainerError on a wrong request, naming file and field.
    */
-  start(request: StartRun): Run {
+  start(request: StartRun, editor?: EditorModels): Run {
     const parsed = parseAs(StartRun, request, 'The request');
-    const { store, workspace } = this.#context;
+    const { workspace } = this.#context;
     if (parsed.resume !== undefined) return this.#resume(parsed, parsed.resume);
-    const prepared = prepare[parsed.kind](parsed, workspace);
+    if (parsed.model !== undefined && parsed.kind !== 'dev') throw new TrainerError('bad_input', `"model" is for dry runs; a run of kind "${parsed.kind}" takes its model from its configuration or "policy".`);
+    return this.#begin(parsed.kind, prepare[parsed.kind](parsed, workspace, editor));
+  }
+
+  /** Prepares one rollout for a debugger; its run ends with the worker that the debugger starts. Throws TrainerError. */
+  async debug(request: DebugRequest, editor?: EditorModels): Promise<DebugLaunch> {
+    const { prepared, launch } = await prepareDebug(request, this.#context.workspace, editor);
+    const { run_id } = this.#begin('dev', prepared);
+    // Why it ended is told as for any run.
+    const ended = this.wait(run_id).then(({ error }) => { throw new TrainerError('cancelled', error ?? 'The run ended before its worker could be started.'); });
+    return Promise.race([launch, ended]);
+  }
+
+  #begin(kind: Run['kind'], prepared: Prepared): Run {
+    const { store, workspace } = this.#context;
     const run_id = newId('ru');
     claim(runFolder(workspace, run_id), this.#manager); // first: a run without an owner looks dead to other trainers
     const run = store.createRun({
-      run_id, kind: parsed.kind, status: 'running', phase: 'starting', agent: prepared.agent, config: prepared.config,
+      run_id, kind, status: 'running', phase: 'starting', agent: prepared.agent, config: prepared.config,
       create_time: Date.now() / 1000, end_time: null, error: null, result: null,
     });
     this.#launch(run, prepared);
@@ -185,7 +202,7 @@ export class RunManager {
   }
 }
 
-const prepare: Record<Run['kind'], (request: StartRun, workspace: string) => Prepared> = { dev: prepareDev, train: prepareTrain, eval: prepareEval };
+const prepare: Record<Run['kind'], (request: StartRun, workspace: string, editor?: EditorModels) => Prepared> = { dev: prepareDev, train: prepareTrain, eval: prepareEval };
 
 /** How a run that threw is recorded: stopped on purpose, or failed with its reason. */
 function endedBadly(session: Session, kind: Run['kind'], error: unknown): Partial<Run> {

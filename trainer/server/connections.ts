@@ -7,7 +7,7 @@ import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
 import { refusalOf, sameSecret, tokenOf } from './access.ts';
 import { serveConnection } from './rpc-connection.ts';
-import type { RpcContext } from './rpc-handlers.ts';
+import type { RpcParts } from './rpc-handlers.ts';
 
 const path = '/v1/ws';
 /** WebSocket close code, RFC 6455. */
@@ -21,7 +21,7 @@ export class Connections {
   readonly #left = new EventEmitter();
   readonly #token: string;
 
-  constructor(server: Server, token: string, parts: Omit<RpcContext, 'events'>, log: (line: string) => void) {
+  constructor(server: Server, token: string, parts: RpcParts, log: (line: string) => void) {
     this.#token = token;
     this.#sockets = new WebSocketServer({ noServer: true, maxPayload: largestRequestBytes, handleProtocols: (offered) => (offered.has('agent-trainer') ? 'agent-trainer' : false) });
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {

@@ -3,23 +3,28 @@ import { z } from 'zod';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
 import { RpcRequest, rpcMethods } from '../protocol/rpc.ts';
 import type { RpcMethod } from '../protocol/rpc.ts';
+import { Asks } from './asks.ts';
 import { EventStream } from './event-stream.ts';
 import { handlers } from './rpc-handlers.ts';
-import type { RpcContext } from './rpc-handlers.ts';
+import type { RpcContext, RpcParts } from './rpc-handlers.ts';
 
 /** WebSocket close code for a frame that is not of the protocol (RFC 6455: policy violation). */
 const notOfTheProtocol = 1008;
 
 /** One client: answers its calls, each on its own (a slow one holds up no other), and sends it the events it wants. */
-export function serveConnection(socket: WebSocket, parts: Omit<RpcContext, 'events'>, log: (line: string) => void): void {
+export function serveConnection(socket: WebSocket, parts: RpcParts, log: (line: string) => void): void {
   const events = new EventStream((text, taken) => socket.send(text, taken));
+  const asks = new Asks((frame) => socket.send(JSON.stringify(frame)));
   const stop = parts.store.onEvent((event) => events.push(event));
-  socket.on('close', stop);
+  socket.on('close', () => {
+    stop();
+    asks.close();
+  });
   socket.on('error', () => socket.terminate()); // 'close' follows
   socket.on('message', (data: Buffer, isBinary) => {
     const request = isBinary ? undefined : parseRequest(data.toString());
     if (!request) return socket.close(notOfTheProtocol, 'Send JSON text frames {id, method, params}.');
-    void answer(request, { ...parts, events }, log).then((response) => socket.send(JSON.stringify(response)));
+    void answer(request, { ...parts, events, asks }, log).then((response) => socket.send(JSON.stringify(response)));
   });
 }
 

@@ -1,21 +1,28 @@
 import type { z } from 'zod';
+import { discoverServers } from '../gateway/discover.ts';
+import type { Probes } from '../gateway/probes.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import type { AttemptedRollout } from '../protocol/rollout.ts';
 import type { rpcMethods, RpcMethod, RpcResult } from '../protocol/rpc.ts';
 import type { Run } from '../protocol/run.ts';
+import type { AnnotationReader } from '../runs/annotations.ts';
 import type { RunManager } from '../runs/run-manager.ts';
 import type { Store } from '../store/store.ts';
+import type { Asks } from './asks.ts';
 import type { EventStream } from './event-stream.ts';
 
-/** What a call may use: the trainer's parts, and the events of the connection that calls. */
-export interface RpcContext { store: Store; runs: RunManager; events: EventStream }
+/** The trainer's parts that calls may use. */
+export interface RpcParts { store: Store; runs: RunManager; annotations: AnnotationReader; probes: Probes }
+
+/** And those of the connection that calls: the events it gets, and what it is asked. */
+export interface RpcContext extends RpcParts { events: EventStream; asks: Asks }
 
 type Handlers = {
   [M in RpcMethod]: (context: RpcContext, params: z.output<(typeof rpcMethods)[M]['params']>) => RpcResult<M> | Promise<RpcResult<M>>;
 };
 
 export const handlers: Handlers = {
-  'runs.start': ({ runs }, params) => runs.start(params),
+  'runs.start': ({ runs, asks }, params) => runs.start(params, asks),
   'runs.list': ({ store }) => store.listRuns(),
   'runs.get': ({ store, runs }, { run_id }) => ({ run: requireRun(store, run_id), steps: store.listSteps(run_id), checkpoints: runs.checkpoints(run_id) }),
   'runs.cancel': ({ runs }, { run_id }) => runs.cancel(run_id),
@@ -36,6 +43,14 @@ export const handlers: Handlers = {
     spans: store.listSpans(rollout_id, attempt_id),
     ...store.getLogs(rollout_id, attempt_id),
   }),
+  'annotations.get': ({ annotations }) => annotations.read(),
+  'models.probe': ({ probes }, params) => probes.get(params),
+  'models.discover': () => discoverServers(),
+  'models.answer': ({ asks }, params) => {
+    asks.answer(params);
+    return {};
+  },
+  'debug.prepare': ({ runs, asks }, params) => runs.debug(params, asks),
   'events.subscribe': ({ events }, filter) => {
     events.subscribe(filter);
     return {};

@@ -4,6 +4,7 @@ import type { AttemptedRollout, Resource, ResourceBundle, Rollout, WorkerInfo } 
 import type { TrainerEvent, Waiting } from '../protocol/rpc.ts';
 import type { Run, StepMetrics } from '../protocol/run.ts';
 import type { Span } from '../protocol/span.ts';
+import { recentAttempts, type RecentAttempt } from './annotations.ts';
 import { createContext, explaining } from './context.ts';
 import { openDatabase, type Database, type Driver } from './database.ts';
 import { appendLog, getLogs, type Logs, type LogStream } from './logs.ts';
@@ -55,6 +56,8 @@ export interface Store {
   listSpans(rollout_id: string, attempt_id?: string): Span[];
   /** Spans of the latest attempt of each rollout. */
   countSpans(rollout_ids: readonly string[]): Map<string, number>;
+  /** The latest ended attempts of each agent, at most `limit` of each, newest first. */
+  recentAttempts(limit: number): RecentAttempt[];
   appendLog(rollout_id: string, attempt_id: string, stream: LogStream, text: string): void;
   getLogs(rollout_id: string, attempt_id?: string): Logs;
 
@@ -102,6 +105,7 @@ export function openStore(file: string, { now = () => Date.now() / 1000, driver 
     addSpans: (spans) => addSpans(context, spans),
     listSpans: (rollout_id, attempt_id) => listSpans(context, rollout_id, attempt_id),
     countSpans: (rollout_ids) => countSpans(context, rollout_ids),
+    recentAttempts: (limit) => recentAttempts(context, limit),
     appendLog: (rollout_id, attempt_id, stream, text) => appendLog(context, rollout_id, attempt_id, stream, text),
     getLogs: (rollout_id, attempt_id) => getLogs(context, rollout_id, attempt_id),
     addResources: (resources) => addResources(context, resources),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
 from typing import Any, Dict, Mapping, Optional, Union
 
 from ._context import ActiveSpan, current_span
@@ -15,6 +16,12 @@ def emit_reward(reward: Union[float, Mapping[str, float]], *, primary_key: Optio
     The last emitted reward is the attempt's final reward if the agent returns none.
     Raises TypeError for anything that is not a number, ValueError for NaN, infinity or an unknown primary key.
     """
+    frame = sys._getframe(1)
+    record_reward(reward, primary_key, {"code.file.path": frame.f_code.co_filename, "code.line.number": frame.f_lineno})
+
+
+def record_reward(reward: Union[float, Mapping[str, float]], primary_key: Optional[str], code: Mapping[str, Any]) -> None:
+    """`code`: where the agent emitted it; nothing for a reward that it returned."""
     span = current_span()
     if span is None:
         return
@@ -24,7 +31,7 @@ def emit_reward(reward: Union[float, Mapping[str, float]], *, primary_key: Optio
     if primary_key not in dimensions:
         raise ValueError(f"emit_reward: the primary key {primary_key!r} is not among {list(dimensions)}")
     names = [primary_key] + [name for name in dimensions if name != primary_key]
-    attributes: Dict[str, Union[str, float]] = {}
+    attributes: Dict[str, Any] = dict(code)
     for index, name in enumerate(names):
         attributes[f"agentlightning.reward.{index}.name"] = str(name)
         attributes[f"agentlightning.reward.{index}.value"] = as_reward(dimensions[name], "emit_reward")

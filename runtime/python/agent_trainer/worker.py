@@ -17,7 +17,7 @@ from . import _http
 from ._agent import AgentNotFound, arguments_for, load_module, pick_agent
 from ._channel import Channel
 from ._context import ActiveSpan, AttemptContext, active_span, set_process_attempt
-from ._emit import emit_reward
+from ._emit import record_reward
 from ._json_text import json_text
 from ._operation import end_span
 from ._resources import LLM, PromptTemplate, Rollout, resource_from_wire
@@ -65,7 +65,7 @@ def run_attempt(channel: Channel, loop: asyncio.AbstractEventLoop, agent: Callab
         result = {"kind": "raised", "error": describe(raised, file), "gateway": _http.is_gateway_error(raised)}
     if result["kind"] == "reward":
         attempt.root.attributes["agentlightning.operation.output"] = json_text(result["value"])
-        emit_reward(result["value"])
+        record_reward(result["value"], None, {})
     active_span.reset(token)
     end_span(attempt.root, error)
     set_process_attempt(None)

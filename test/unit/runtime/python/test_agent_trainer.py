@@ -3,6 +3,7 @@
 import asyncio
 import json
 import math
+import sys
 import threading
 import unittest
 from dataclasses import dataclass
@@ -119,9 +120,11 @@ class InAnAttempt(unittest.TestCase):
 
     def test_rewards(self):
         emit_reward(1)
+        line = sys._getframe().f_lineno - 1
         emit_reward({"a": 0.5, "b": Fraction(1, 4)}, primary_key="b")
         first, second = self.ended()
-        self.assertEqual(first["attributes"], {"agentlightning.reward.0.name": "primary", "agentlightning.reward.0.value": 1.0})
+        self.assertEqual(first["attributes"], {
+            "agentlightning.reward.0.name": "primary", "agentlightning.reward.0.value": 1.0, "code.file.path": __file__, "code.line.number": line})
         self.assertEqual(second["attributes"]["agentlightning.reward.0.value"], 0.25)
         self.assertEqual(second["attributes"]["agentlightning.reward.1.name"], "a")
 
