@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { AttemptedRollout } from './rollout.ts';
+import { CallTokens, CreditRule, TraceCredit } from './credit.ts';
+import { Replay } from './replay.ts';
+import { Attempt, AttemptedRollout } from './rollout.ts';
 import { Run, RunKind, StepMetrics } from './run.ts';
 import { Span } from './span.ts';
 
@@ -21,6 +23,8 @@ export const StartRun = z.object({
   /** train: continue this run. */
   resume: z.string().optional(),
   seed: z.number().int().optional(),
+  /** dev: continue one recorded attempt from an LLM call; agent, task and model are those of its run. */
+  replay: Replay.partial({ attempt_id: true }).optional(),
   /** train: overrides of the file, e.g. { "grpo": { "steps": 3 } }; deep-merged, then validated. */
   overrides: z.record(z.string(), z.unknown()).optional(),
 });
@@ -36,6 +40,14 @@ export const rpcMethods = {
   'rollouts.list': { params: z.object({ run_id: z.string(), step: z.number().int().optional() }), result: z.array(AttemptedRollout) },
   /** All spans of the rollout's latest attempt (or the given one), in order. */
   'trace.get': { params: z.object({ rollout_id: z.string(), attempt_id: z.string().optional() }), result: z.object({ rollout: AttemptedRollout, spans: z.array(Span), stdout: z.string(), stderr: z.string() }) },
+  /** Attempts of a rollout, the first first. */
+  'attempts.list': { params: z.object({ rollout_id: z.string() }), result: z.array(Attempt) },
+  /** Which calls the rewards of an attempt credit, by the run's rule and links. */
+  'credit.get': { params: z.object({ rollout_id: z.string(), attempt_id: z.string().optional() }), result: TraceCredit },
+  /** Changes the run's rule, or the calls that rewards of this rollout are linked to (null: as the rule finds them), and computes anew. */
+  'credit.set': { params: z.object({ rollout_id: z.string(), rule: CreditRule.optional(), links: z.record(z.string(), z.array(z.string()).nullable()).optional() }), result: TraceCredit },
+  /** The tokens of an LLM call as text, by the tokenizer of the run's policy. */
+  'tokens.get': { params: z.object({ rollout_id: z.string(), attempt_id: z.string().optional(), span_id: z.string() }), result: CallTokens },
   /** Events of this run (all runs without run_id) and of these types (all without types) are sent from now on. A second call of a connection replaces the first. */
   'events.subscribe': {
     params: z.object({ run_id: z.string().optional(), types: z.array(z.enum(['run', 'step', 'rollout', 'spans', 'notice'])).optional() }),

@@ -7,6 +7,7 @@ import { prepareDev } from './dev-run.ts';
 import { prepareEval } from './eval-run.ts';
 import { claim, livingOwner, newManager, retireManager } from './owner.ts';
 import type { Prepared } from './prepared.ts';
+import { prepareReplay } from './replay-run.ts';
 import { notice, runFolder, type RunContext, type Session } from './session.ts';
 import { prepareResume, prepareTrain } from './train-run.ts';
 
@@ -33,7 +34,7 @@ export class RunManager {
     const parsed = parseAs(StartRun, request, 'The request');
     const { store, workspace } = this.#context;
     if (parsed.resume !== undefined) return this.#resume(parsed, parsed.resume);
-    const prepared = prepare[parsed.kind](parsed, workspace);
+    const prepared = parsed.replay ? prepareReplay(parsed, parsed.replay, this.#context) : prepare[parsed.kind](parsed, workspace);
     const run_id = newId('ru');
     claim(runFolder(workspace, run_id), this.#manager); // first: a run without an owner looks dead to other trainers
     const run = store.createRun({

@@ -4,11 +4,12 @@ import type { AttemptedRollout } from '../protocol/rollout.ts';
 import type { rpcMethods, RpcMethod, RpcResult } from '../protocol/rpc.ts';
 import type { Run } from '../protocol/run.ts';
 import type { RunManager } from '../runs/run-manager.ts';
+import type { Traces } from '../runs/traces.ts';
 import type { Store } from '../store/store.ts';
 import type { EventStream } from './event-stream.ts';
 
 /** What a call may use: the trainer's parts, and the events of the connection that calls. */
-export interface RpcContext { store: Store; runs: RunManager; events: EventStream }
+export interface RpcContext { store: Store; runs: RunManager; traces: Traces; events: EventStream }
 
 type Handlers = {
   [M in RpcMethod]: (context: RpcContext, params: z.output<(typeof rpcMethods)[M]['params']>) => RpcResult<M> | Promise<RpcResult<M>>;
@@ -28,6 +29,10 @@ export const handlers: Handlers = {
     spans: store.listSpans(rollout_id, attempt_id),
     ...store.getLogs(rollout_id, attempt_id),
   }),
+  'attempts.list': ({ store }, { rollout_id }) => store.listAttempts(requireRollout(store, rollout_id).rollout_id),
+  'credit.get': ({ traces }, { rollout_id, attempt_id }) => traces.credit(rollout_id, attempt_id),
+  'credit.set': ({ traces }, { rollout_id, ...change }) => traces.setCredit(rollout_id, change),
+  'tokens.get': ({ traces }, { rollout_id, span_id, attempt_id }) => traces.tokens(rollout_id, span_id, attempt_id),
   'events.subscribe': ({ events }, filter) => {
     events.subscribe(filter);
     return {};

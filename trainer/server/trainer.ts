@@ -8,6 +8,7 @@ import { Gateway } from '../gateway/gateway.ts';
 import { errorBody, invalidRequest, toBackendError } from '../gateway/openai-error.ts';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
 import { RunManager } from '../runs/run-manager.ts';
+import { Traces } from '../runs/traces.ts';
 import { openStore } from '../store/store.ts';
 import type { Store } from '../store/store.ts';
 import { refusalOf, sameSecret, tokenOf } from './access.ts';
@@ -58,7 +59,7 @@ export async function openTrainer({ workspace, port = 0, announce = false, log =
     const runs = new RunManager({ store, gateway, gatewayUrl: url, gatewayKey, workspace });
     closing.push(() => runs.close());
     runs.recover();
-    const connections = new Connections(app.server, token, { store, runs }, log);
+    const connections = new Connections(app.server, token, { store, runs, traces: new Traces({ store, workspace }) }, log);
     closing.push(() => connections.close());
     const tokenFile = announce ? await writeServerFile(folder, { url, token, gateway_key: gatewayKey, pid: process.pid }) : null;
     if (tokenFile !== null) closing.push(() => removeServerFile(tokenFile, token));

@@ -1,11 +1,12 @@
 import type { z } from 'zod';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
-import type { AttemptedRollout, Resource, ResourceBundle, Rollout, WorkerInfo } from '../protocol/rollout.ts';
+import type { Attempt, AttemptedRollout, Resource, ResourceBundle, Rollout, WorkerInfo } from '../protocol/rollout.ts';
 import type { TrainerEvent } from '../protocol/rpc.ts';
 import type { Run, StepMetrics } from '../protocol/run.ts';
 import type { Span } from '../protocol/span.ts';
 import { createContext, explained } from './context.ts';
 import { openDatabase, type Database, type Driver } from './database.ts';
+import { readAttempts } from './rollout-rows.ts';
 import { appendLog, getLogs, type Logs, type LogStream } from './logs.ts';
 import { addResources, getResources, latestResources } from './resources.ts';
 import { cancelRollouts, dequeueRollout, enqueueRollouts, finishAttempt, getRollout, listRollouts, type AttemptEnd, type RolloutInput, type RolloutQuery } from './rollouts.ts';
@@ -39,6 +40,8 @@ export interface Store {
   /** How many were not over yet. */
   cancelRollouts(filter: { run_id: string } | { rollout_ids: readonly string[] }): number;
   getRollout(rollout_id: string): AttemptedRollout | undefined;
+  /** The first attempt first. */
+  listAttempts(rollout_id: string): Attempt[];
   /** In the order they were enqueued. */
   listRollouts(query: RolloutQuery): AttemptedRollout[];
   /** Resolves when all are terminal, in the order of `ids`. Rejects with TrainerError 'cancelled' on abort or close. */
@@ -90,6 +93,7 @@ export function openStore(file: string, { now = () => Date.now() / 1000, driver 
     finishAttempt: (rollout_id, attempt_id, end) => finishAttempt(context, rollout_id, attempt_id, end),
     cancelRollouts: (filter) => cancelRollouts(context, filter),
     getRollout: (rollout_id) => getRollout(context, rollout_id),
+    listAttempts: (rollout_id) => readAttempts(context, rollout_id),
     listRollouts: (query) => listRollouts(context, query),
     waitForRollouts: waits.waitForRollouts,
     nextSequenceId: (rollout_id, attempt_id) => nextSequenceId(context, rollout_id, attempt_id),
