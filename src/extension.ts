@@ -11,6 +11,7 @@ import { TracePanel } from './panels/trace-panel.ts';
 import { TrainingPanel } from './panels/training-panel.ts';
 import { dryRunAgent } from './runs/dry-run-command.ts';
 import { openTrace, openTraining } from './runs/open-commands.ts';
+import { openTraceFile } from './runs/open-trace-file.ts';
 import { tellRunEnded } from './runs/run-ended.ts';
 import { stopRun } from './runs/stop-command.ts';
 import { trainAgent } from './runs/train-command.ts';
@@ -55,6 +56,7 @@ export function activate(context: vscode.ExtensionContext): void {
     command(commands.dryRun, dryRunAgent),
     command(commands.openTraining, openTraining),
     command(commands.openTrace, openTrace),
+    command(commands.openTraceFile, openTraceFile),
     command(commands.stopRun, stopRun),
     command(commands.showLog, () => { log.channel.show(); }),
     vscode.window.registerWebviewPanelSerializer(panels.training, { deserializeWebviewPanel: async (panel, state) => { services.training.restore(panel, state); } }),

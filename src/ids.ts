@@ -4,6 +4,7 @@ export const commands = {
   dryRun: 'agentTrainer.dryRun',
   openTraining: 'agentTrainer.openTraining',
   openTrace: 'agentTrainer.openTrace',
+  openTraceFile: 'agentTrainer.openTraceFile',
   stopRun: 'agentTrainer.stopRun',
   showLog: 'agentTrainer.showLog',
 } as const;
