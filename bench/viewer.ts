@@ -4,7 +4,7 @@
  *   npx tsx bench/viewer.ts [--json] [--spans N]
  *
  * open_ms: from the spans as the trainer sends them (view models made, handed over as text, parsed, drawn) to the second frame
- * after. scroll_fps: frames per second in which the tree was scrolled by 30 lines and drawn anew. live_spans_per_s: spans
+ * after. scroll_fps: frames per second in which the tree was scrolled by ten lines and drawn anew. live_spans_per_s: spans
  * taken in while 1,000 per second arrive. input_delay_ms: 95th percentile, from a key press to the page's handler for it, meanwhile.
  */
 import { execFileSync } from 'node:child_process';

@@ -4,6 +4,7 @@ import { messageOf } from '../../trainer/protocol/errors.ts';
 import type { TraceCredit } from '../../trainer/protocol/credit.ts';
 import { fromOtlp } from '../../trainer/protocol/otlp.ts';
 import type { Span } from '../../trainer/protocol/span.ts';
+import { packRows } from '../../trainer/protocol/span-batch.ts';
 import { FromTrace, spanKey } from '../../trainer/protocol/trace-views.ts';
 import type { ToTrace, TraceView } from '../../trainer/protocol/trace-views.ts';
 import type { RunHeader } from '../../trainer/protocol/views.ts';
@@ -233,7 +234,7 @@ export class TracePanel {
       if (of === undefined) byRollout.set(span.rollout_id, [span]);
       else of.push(span);
     }
-    for (const [rollout_id, of] of byRollout) this.post({ type: 'spans', rollout_id, reset: false, spans: of.map(spanRow) });
+    for (const [rollout_id, of] of byRollout) this.post({ type: 'spans', rollout_id, reset: false, spans: packRows(of.map(spanRow)) });
     if (selected === null) return;
     const concerned = heads.includes(selected.rollout_id) || resets.includes(selected.rollout_id) || spans.some((span) => span.span_id === selected.span_id);
     if (concerned) void this.select(selected.rollout_id, selected.span_id);
@@ -241,7 +242,7 @@ export class TracePanel {
 
   private pushRows(rollout_id: string): void {
     const rows = this.book?.rows(rollout_id);
-    if (rows != null) this.post({ type: 'spans', rollout_id, reset: true, spans: rows });
+    if (rows != null) this.post({ type: 'spans', rollout_id, reset: true, spans: packRows(rows) });
   }
 
   private pushDetail(): void {

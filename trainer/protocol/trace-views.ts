@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CreditRule } from './credit.ts';
+import type { SpanBatch } from './span-batch.ts';
 import type { Kept, RunHeader } from './views.ts';
 
 /**
@@ -109,7 +110,7 @@ export type ToTrace =
   | { type: 'view'; view: TraceView; keep: Kept | null }
   | { type: 'header'; header: RunHeader }
   | { type: 'rollouts'; rollouts: RolloutHead[] } // new or changed ones
-  | { type: 'spans'; rollout_id: string; reset: boolean; spans: SpanRow[] } // reset: in place of all known
+  | { type: 'spans'; rollout_id: string; reset: boolean; spans: SpanBatch } // reset: in place of all known
   | { type: 'detail'; key: string; detail: Detail }
   | { type: 'credit'; rollout_id: string; credit: CreditView }
   | { type: 'tokens'; key: string; tokens: TokensView | null; problem: string | null }

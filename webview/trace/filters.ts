@@ -1,4 +1,4 @@
-import type { SpanRow } from '../../trainer/protocol/trace-views.ts';
+import type { TreeRow } from '../../trainer/protocol/span-batch.ts';
 import { spanKey } from '../../trainer/protocol/trace-views.ts';
 import type { Sieve, TraceRollout } from './model.ts';
 
@@ -24,7 +24,7 @@ export function isFiltering(filters: Filters): boolean {
 
 /** Filters as two questions: does this rollout belong, and does this span. */
 export function sieveOf(filters: Filters): Sieve {
-  const spanTests: ((rollout: TraceRollout, span: SpanRow) => boolean)[] = [];
+  const spanTests: ((rollout: TraceRollout, span: TreeRow) => boolean)[] = [];
   const { agent, matches } = filters;
   const text = filters.text.toLowerCase();
   if (agent !== null) spanTests.push((rollout, span) => rollout.agentOf(span) === agent);

@@ -8,7 +8,8 @@ import { button, runHeaderView } from '../shared/run-header.ts';
 import { comparisonView } from './compare.ts';
 import { detailView } from './detail.ts';
 import { errorsFirst, replaysBeside, sieveOf } from './filters.ts';
-import { linesOf, TraceRollout } from './model.ts';
+import { unpackRows } from '../../trainer/protocol/span-batch.ts';
+import { keyOf, Lines, TraceRollout } from './model.ts';
 import type { Line } from './model.ts';
 import { toolbarView } from './toolbar.ts';
 import { Tree } from './tree.ts';
@@ -121,7 +122,7 @@ function putSpans({ rollout_id, reset, spans }: Extract<ToTrace, { type: 'spans'
   const rollout = rollouts.get(rollout_id);
   if (rollout === undefined) return;
   if (reset) rollout.clear();
-  for (const span of spans) rollout.add(span);
+  for (const span of unpackRows(spans)) rollout.add(span);
 }
 
 function show(view: TraceView): void {
@@ -160,8 +161,9 @@ function draw(): void {
       choose(first);
     }
   }
-  const lines = linesOf(ordered(), { isOpen: (id) => opened.has(id), isFolded: (key) => folded.has(key) }, sieveOf(toolbar.filters()));
-  tree.update(lines, selected);
+  const lines = new Lines(ordered(), { isOpen: (id) => opened.has(id), isFolded: (id) => folded.has(id) }, sieveOf(toolbar.filters()));
+  const place = placeOf(selected);
+  tree.update(lines, selected === null ? -1 : lines.indexOf(place.rollout_id, place.span_id));
   drawDetail();
   drawAxis();
   setText(count, countText());
@@ -209,7 +211,7 @@ function toSelected(type: 'source' | 'curl' | 'tokens'): void {
 }
 
 function select(line: Line): void {
-  choose(line.key);
+  choose(keyOf(line));
   draw();
 }
 
@@ -223,8 +225,9 @@ function choose(key: string): void {
 
 function toggle(line: Line, expand: boolean): void {
   const set = line.span === null ? opened : folded;
-  if (expand === (line.span === null)) set.add(line.key);
-  else set.delete(line.key);
+  const id = line.span?.span_id ?? line.rollout.head.rollout_id;
+  if (expand === (line.span === null)) set.add(id);
+  else set.delete(id);
   draw();
 }
 

@@ -1,6 +1,8 @@
 import { h, setText } from '../shared/dom.ts';
 import { icon } from './icons.ts';
-import type { Line } from './model.ts';
+import { keyOf } from './model.ts';
+import type { Line, Lines, TraceRollout } from './model.ts';
+import type { TreeRow } from '../../trainer/protocol/span-batch.ts';
 
 export interface TreeEvents { select: (line: Line) => void; toggle: (line: Line, expand: boolean) => void }
 
@@ -13,7 +15,7 @@ const spare = 6;
 
 interface Row {
   element: HTMLElement; twisty: HTMLElement; icon: HTMLElement; title: HTMLElement; badge: HTMLElement; note: HTMLElement; track: HTMLElement; bar: HTMLElement;
-  key: string; drawn: string; index: number; icons: string;
+  line: Line | null; drawn: string; index: number; icons: string;
 }
 
 /**
@@ -25,11 +27,12 @@ export class Tree {
   private readonly canvas = h('div', { class: 'canvas', role: 'presentation' });
   private readonly events: TreeEvents;
   private readonly marks: Marks;
-  private readonly rows = new Map<string, Row>();
-  private readonly pool: Row[] = [];
-  private lines: Line[] = [];
-  private index = new Map<string, number>();
-  private selected: string | null = null;
+  /** By what they show. */
+  private readonly rows = new Map<TraceRollout | TreeRow, Row>();
+  /** Rows out of use, by their icon: the costly part to change. */
+  private readonly pool = new Map<string, Row[]>();
+  private lines: Lines | null = null;
+  private selected = -1;
   private rowHeight = 24;
   private height = 0;
   private scheduled = false;
@@ -50,18 +53,15 @@ export class Tree {
     }).observe(this.element);
   }
 
-  update(lines: Line[], selected: string | null): void {
+  /** `selected`: the line's place; -1: none is. */
+  update(lines: Lines, selected: number): void {
     this.lines = lines;
-    this.index = new Map();
-    for (let i = 0; i < lines.length; i++) this.index.set(lines[i]!.key, i);
     this.selected = selected;
     this.draw();
   }
 
   /** Scrolls a line into sight. */
-  reveal(key: string): void {
-    const at = this.index.get(key);
-    if (at === undefined) return;
+  reveal(at: number): void {
     const top = at * this.rowHeight;
     const { scrollTop } = this.element;
     if (top < scrollTop) this.element.scrollTop = top;
@@ -70,12 +70,7 @@ export class Tree {
   }
 
   focus(): void {
-    this.rows.get(this.selected ?? '')?.element.focus({ preventScroll: true });
-  }
-
-  lineOf(key: string): Line | undefined {
-    const at = this.index.get(key);
-    return at === undefined ? undefined : this.lines[at];
+    this.element.querySelector<HTMLElement>('[role=treeitem][tabindex="0"]')?.focus({ preventScroll: true });
   }
 
   private schedule(): void {
@@ -89,39 +84,43 @@ export class Tree {
 
   private draw(): void {
     const { lines, rowHeight } = this;
+    if (lines === null) return;
     this.canvas.style.height = `${lines.length * rowHeight}px`;
     const from = Math.max(0, Math.floor(this.element.scrollTop / rowHeight) - spare);
     const to = Math.min(lines.length, Math.ceil((this.element.scrollTop + this.height) / rowHeight) + spare);
-    const tabStop = this.selected !== null && this.index.has(this.selected) ? this.selected : lines[0]?.key ?? null;
-    const kept = tabStop === null ? -1 : this.index.get(tabStop)!;
-    for (const [key, row] of this.rows) {
-      const at = this.index.get(key);
-      if (at !== undefined && ((at >= from && at < to) || at === kept)) continue;
-      this.rows.delete(key);
+    const tabStop = this.selected >= 0 ? this.selected : 0;
+    const places: number[] = [];
+    if (tabStop < from) places.push(tabStop);
+    for (let at = from; at < to; at++) places.push(at);
+    if (tabStop >= to && tabStop < lines.length) places.push(tabStop);
+    const shown = places.map((at) => lines.at(at));
+    const wanted = new Set<TraceRollout | TreeRow>(shown.map((line) => line.span ?? line.rollout));
+    for (const [subject, row] of this.rows) {
+      if (wanted.has(subject)) continue;
+      this.rows.delete(subject);
       row.element.remove();
-      this.pool.push(row);
+      const same = this.pool.get(row.icons);
+      if (same === undefined) this.pool.set(row.icons, [row]);
+      else same.push(row);
     }
     let place = this.canvas.firstElementChild;
-    const show = (at: number): void => {
-      const line = lines[at]!;
+    for (const [i, line] of shown.entries()) {
       const row = this.rowOf(line);
-      this.drawRow(row, line, at, line.key === tabStop);
+      this.drawRow(row, line, places[i]!, places[i] === tabStop);
       if (place === row.element) place = place.nextElementSibling;
       else this.canvas.insertBefore(row.element, place);
-    };
-    if (kept >= 0 && kept < from) show(kept);
-    for (let at = from; at < to; at++) show(at);
-    if (kept >= to) show(kept);
+    }
   }
 
   private rowOf(line: Line): Row {
-    const known = this.rows.get(line.key);
-    if (known !== undefined) return known;
-    const row = this.pool.pop() ?? makeRow();
-    row.key = line.key;
-    row.element.dataset['key'] = line.key;
-    row.drawn = '';
-    this.rows.set(line.key, row);
+    const subject = line.span ?? line.rollout;
+    let row = this.rows.get(subject);
+    if (row === undefined) {
+      row = this.pool.get(line.span?.kind ?? line.rollout.head.state)?.pop() ?? makeRow();
+      row.drawn = '';
+      this.rows.set(subject, row);
+    }
+    row.line = line;
     return row;
   }
 
@@ -140,14 +139,15 @@ export class Tree {
     const extent = span === null ? 0 : rollout.extent(now);
     const left = span === null ? 0 : (span.start - rollout.begin) / extent;
     const width = span === null ? 0 : ((span.end ?? now) - span.start) / extent;
-    const drawn = `${name}|${title}|${note}|${failed}|${line.expanded}|${line.level}|${left.toFixed(4)}|${width.toFixed(4)}|${line.key === this.selected}|${isTabStop}|${credit?.text}|${credited}|${line.position}|${line.siblings}|${rollout.failures}`;
+    const drawn = `${name}|${title}|${note}|${failed}|${line.expanded}|${line.level}|${left.toFixed(4)}|${width.toFixed(4)}|${at === this.selected}|${isTabStop}|${credit?.text}|${credited}|${line.position}|${line.siblings}|${rollout.failures}`;
     if (drawn === row.drawn) return;
     row.drawn = drawn;
+    element.dataset['key'] = keyOf(line);
     element.className = `row${span === null ? ' rollout' : ''}${failed ? ' failed' : ''}${credited ? ' credited' : ''}${line.expanded === null ? ' leaf' : ''}`;
     element.dataset['kind'] = span === null ? 'rollout' : span.kind;
     element.style.setProperty('--level', String(line.level - 1));
     element.setAttribute('aria-level', String(line.level));
-    element.setAttribute('aria-selected', String(line.key === this.selected));
+    element.setAttribute('aria-selected', String(at === this.selected));
     element.setAttribute('aria-setsize', String(line.siblings === 0 ? -1 : line.siblings));
     if (line.position > 0) element.setAttribute('aria-posinset', String(line.position));
     else element.removeAttribute('aria-posinset');
@@ -174,27 +174,33 @@ export class Tree {
     }
   }
 
+  private rowAt(target: EventTarget | null): Row | undefined {
+    const element = target instanceof Element ? target.closest('[role=treeitem]') : null;
+    return element === null ? undefined : [...this.rows.values()].find((row) => row.element === element);
+  }
+
   private click(event: Event): void {
-    const target = event.target instanceof Element ? event.target : null;
-    const line = this.lineOf(target?.closest<HTMLElement>('[role=treeitem]')?.dataset['key'] ?? '');
-    if (line === undefined) return;
-    if (line.expanded !== null && (target?.closest('.twisty') != null || line.key === this.selected)) this.events.toggle(line, !line.expanded);
+    const row = this.rowAt(event.target);
+    const line = row?.line;
+    if (row === undefined || line == null) return;
+    const onTwisty = event.target instanceof Element && event.target.closest('.twisty') !== null;
+    if (line.expanded !== null && (onTwisty || row.index === this.selected)) this.events.toggle(line, !line.expanded);
     this.events.select(line);
     this.focus();
   }
 
   private key(event: KeyboardEvent): void {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset['key'] : undefined;
-    const at = this.index.get(focused ?? '');
-    const line = at === undefined ? undefined : this.lines[at];
-    if (at === undefined || line === undefined) return;
+    const { lines } = this;
+    const row = this.rowAt(document.activeElement);
+    const line = row?.line;
+    if (lines === null || row === undefined || line == null) return;
+    const at = row.index;
     const page = Math.max(1, Math.floor(this.height / this.rowHeight) - 1);
     const go = (index: number): void => {
-      const next = this.lines[Math.max(0, Math.min(this.lines.length - 1, index))];
-      if (next === undefined) return;
-      this.events.select(next);
-      this.reveal(next.key);
+      const next = Math.max(0, Math.min(lines.length - 1, index));
+      this.events.select(lines.at(next));
+      this.reveal(next);
       this.focus();
     };
     const actions: Record<string, () => void> = {
@@ -203,9 +209,9 @@ export class Tree {
       PageDown: () => { go(at + page); },
       PageUp: () => { go(at - page); },
       Home: () => { go(0); },
-      End: () => { go(this.lines.length - 1); },
+      End: () => { go(lines.length - 1); },
       ArrowRight: () => { if (line.expanded === false) this.events.toggle(line, true); else if (line.expanded === true) go(at + 1); },
-      ArrowLeft: () => { if (line.expanded === true) this.events.toggle(line, false); else go(this.parentOf(at)); },
+      ArrowLeft: () => { if (line.expanded === true) this.events.toggle(line, false); else go(parentOf(lines, at)); },
       Enter: () => { if (line.expanded !== null) this.events.toggle(line, !line.expanded); },
       ' ': () => { this.events.select(line); },
     };
@@ -214,18 +220,18 @@ export class Tree {
     event.preventDefault();
     action();
   }
+}
 
-  private parentOf(at: number): number {
-    const level = this.lines[at]!.level;
-    for (let above = at - 1; above >= 0; above--) if (this.lines[above]!.level < level) return above;
-    return at;
-  }
+function parentOf(lines: Lines, at: number): number {
+  const level = lines.levelAt(at);
+  for (let above = at - 1; above >= 0; above--) if (lines.levelAt(above) < level) return above;
+  return at;
 }
 
 function makeRow(): Row {
   const row: Row = {
     element: h('div', { role: 'treeitem' }), twisty: h('span', { class: 'twisty' }), icon: h('span', { class: 'icon', role: 'img' }), title: h('span', { class: 'title' }), badge: h('span', { class: 'badge' }), note: h('span', { class: 'note' }),
-    track: h('span', { class: 'time', 'aria-hidden': 'true' }), bar: h('i'), key: '', drawn: '', index: -1, icons: '',
+    track: h('span', { class: 'time', 'aria-hidden': 'true' }), bar: h('i'), line: null, drawn: '', index: -1, icons: '',
   };
   row.twisty.append(icon('twisty'));
   row.track.append(row.bar);
