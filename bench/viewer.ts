@@ -8,10 +8,12 @@
  * taken in while 1,000 per second arrive. input_delay_ms: 95th percentile, from a key press to the page's handler for it, meanwhile.
  */
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { openTracePage, traceMessages } from '../test/fixtures/trace-page.ts';
 
 const { values: flags } = parseArgs({ options: { json: { type: 'boolean', default: false }, spans: { type: 'string', default: '50000' } } });
+const chromium = '/usr/bin/chromium';
 const spans = Number(flags.spans);
 const liveSeconds = 5;
 const livePerSecond = 1000;
@@ -21,7 +23,8 @@ const messages = traceMessages(spans);
 const texts = messages.make();
 const host_ms = performance.now() - began - messages.prepared_ms;
 
-const page = await openTracePage();
+if (!existsSync(chromium)) throw new Error(`This needs a Chromium at ${chromium}.`);
+const page = await openTracePage(chromium);
 try {
   const page_ms = await page.open(texts);
   const rows = await page.rowCount();
@@ -37,7 +40,7 @@ try {
     rows_in_dom: rows.elements,
     host_ms: Math.round(host_ms),
     page_ms: Math.round(page_ms),
-    browser: execFileSync('/usr/bin/chromium', ['--version']).toString().trim(),
+    browser: execFileSync(chromium, ['--version'], { stdio: ['ignore', 'pipe', 'ignore'] }).toString().trim(),
   };
   if (flags.json) console.log(JSON.stringify(result));
   else console.log(`${result.spans} spans: open ${result.open_ms} ms, scroll ${result.scroll_fps} frames/s, ${result.live_spans_per_s} live spans/s with ${result.input_delay_ms} ms input delay (95 %), ${result.rows_in_dom} rows in the page`);

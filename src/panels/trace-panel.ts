@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { messageOf } from '../../trainer/protocol/errors.ts';
 import type { TraceCredit } from '../../trainer/protocol/credit.ts';
 import { fromOtlp } from '../../trainer/protocol/otlp.ts';
+import { spanNames } from '../../trainer/protocol/span.ts';
 import type { Span } from '../../trainer/protocol/span.ts';
 import { packRows } from '../../trainer/protocol/span-batch.ts';
 import { FromTrace, spanKey } from '../../trainer/protocol/trace-views.ts';
@@ -162,10 +163,15 @@ export class TracePanel {
   }
 
   private async select(rollout_id: string, span_id: string | null): Promise<void> {
+    const isOther = this.selected?.rollout_id !== rollout_id;
     this.selected = { rollout_id, span_id };
     this.pushDetail();
+    if (isOther) await this.askCredit(rollout_id);
+  }
+
+  private async askCredit(rollout_id: string): Promise<void> {
     const { following } = this;
-    if (following?.book.has(rollout_id) !== true || following.book.spans(rollout_id).length === 0) return;
+    if (following?.book.hasSpans(rollout_id) !== true) return;
     try {
       this.pushCredit(rollout_id, await following.call('credit.get', { rollout_id }));
     } catch (error) {
@@ -236,8 +242,10 @@ export class TracePanel {
     }
     for (const [rollout_id, of] of byRollout) this.post({ type: 'spans', rollout_id, reset: false, spans: packRows(of.map(spanRow)) });
     if (selected === null) return;
-    const concerned = heads.includes(selected.rollout_id) || resets.includes(selected.rollout_id) || spans.some((span) => span.span_id === selected.span_id);
-    if (concerned) void this.select(selected.rollout_id, selected.span_id);
+    const { rollout_id, span_id } = selected;
+    const isChanged = heads.includes(rollout_id) || resets.includes(rollout_id);
+    if (isChanged || spans.some((span) => span.span_id === span_id)) this.pushDetail();
+    if (isChanged || spans.some((span) => span.rollout_id === rollout_id && span.name === spanNames.reward)) void this.askCredit(rollout_id);
   }
 
   private pushRows(rollout_id: string): void {

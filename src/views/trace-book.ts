@@ -45,6 +45,8 @@ export class TraceBook {
 
   span(rollout_id: string, span_id: string): Span | undefined { return this.entries.get(rollout_id)?.spans?.get(span_id); }
 
+  hasSpans(rollout_id: string): boolean { return (this.entries.get(rollout_id)?.spans?.size ?? 0) > 0; }
+
   list(rollouts: AttemptedRollout[]): void {
     for (const rollout of rollouts) if (this.accepts(rollout)) this.put(rollout);
   }

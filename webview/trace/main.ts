@@ -25,6 +25,7 @@ const tokens = new Map<string, { tokens: TokensView | null; problem: string | nu
 const keptDetails = 200;
 let selected: string | null = null;
 let runId: string | null = null;
+let lines: Lines | null = null;
 let drawScheduled = false;
 let agentsAt = 0;
 
@@ -161,7 +162,7 @@ function draw(): void {
       choose(first);
     }
   }
-  const lines = new Lines(ordered(), { isOpen: (id) => opened.has(id), isFolded: (id) => folded.has(id) }, sieveOf(toolbar.filters()));
+  lines = new Lines(ordered(), { isOpen: (id) => opened.has(id), isFolded: (id) => folded.has(id) }, sieveOf(toolbar.filters()));
   const place = placeOf(selected);
   tree.update(lines, selected === null ? -1 : lines.indexOf(place.rollout_id, place.span_id));
   drawDetail();
@@ -210,9 +211,12 @@ function toSelected(type: 'source' | 'curl' | 'tokens'): void {
   send({ type, ...placeOf(selected) });
 }
 
-function select(line: Line): void {
+function select(line: Line, at: number): void {
   choose(keyOf(line));
-  draw();
+  if (lines === null) return;
+  tree.update(lines, at); // the lines themselves are as they were
+  drawDetail();
+  drawAxis();
 }
 
 /** Selects a line and asks for what is said in it. */

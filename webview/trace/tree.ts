@@ -4,7 +4,7 @@ import { keyOf } from './model.ts';
 import type { Line, Lines, TraceRollout } from './model.ts';
 import type { TreeRow } from '../../trainer/protocol/span-batch.ts';
 
-export interface TreeEvents { select: (line: Line) => void; toggle: (line: Line, expand: boolean) => void }
+export interface TreeEvents { select: (line: Line, at: number) => void; toggle: (line: Line, expand: boolean) => void }
 
 /** What is drawn beside a line's title. */
 export interface Marks { credit(line: Line): { text: string; tone: 'good' | 'bad' | 'none' } | null; credited(line: Line): boolean; now(): number }
@@ -185,7 +185,7 @@ export class Tree {
     if (row === undefined || line == null) return;
     const onTwisty = event.target instanceof Element && event.target.closest('.twisty') !== null;
     if (line.expanded !== null && (onTwisty || row.index === this.selected)) this.events.toggle(line, !line.expanded);
-    this.events.select(line);
+    this.events.select(line, row.index);
     this.focus();
   }
 
@@ -199,7 +199,7 @@ export class Tree {
     const page = Math.max(1, Math.floor(this.height / this.rowHeight) - 1);
     const go = (index: number): void => {
       const next = Math.max(0, Math.min(lines.length - 1, index));
-      this.events.select(lines.at(next));
+      this.events.select(lines.at(next), next);
       this.reveal(next);
       this.focus();
     };
@@ -213,7 +213,7 @@ export class Tree {
       ArrowRight: () => { if (line.expanded === false) this.events.toggle(line, true); else if (line.expanded === true) go(at + 1); },
       ArrowLeft: () => { if (line.expanded === true) this.events.toggle(line, false); else go(parentOf(lines, at)); },
       Enter: () => { if (line.expanded !== null) this.events.toggle(line, !line.expanded); },
-      ' ': () => { this.events.select(line); },
+      ' ': () => { this.events.select(line, at); },
     };
     const action = actions[event.key];
     if (action === undefined) return;
