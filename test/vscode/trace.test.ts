@@ -71,7 +71,7 @@ describe('the trace panel in a real VS Code', function () {
     const messages = [...JSON.parse(String(check.attributes[attr.inputMessages])) as object[], call, result];
     spans[4] = { ...check, attributes: { ...check.attributes, [attr.inputMessages]: JSON.stringify(messages) } };
     const partial: Span = { ...spans[5]!, span_id: `${rollout.rollout_id.slice(-8)}0000000a`, sequence_id: 7, start_time: spans[1]!.end_time! + 0.02, end_time: spans[1]!.end_time! + 0.02, attributes: { [attr.rewardName]: 'syntax', [attr.rewardValue]: 0.25 } };
-    return [...spans, partial];
+    return [spans[0]!, spans[1]!, partial, ...spans.slice(2)].map((span, at) => ({ ...span, sequence_id: at + 1 }));
   }
 
   it('shows spans as they arrive, and errors first', async () => {
@@ -141,7 +141,7 @@ describe('the trace panel in a real VS Code', function () {
     const page = await frame();
     await page.locator('input[type=search]').fill('describe_table');
     await until(async () => await page.locator('[role=treeitem][data-kind=reward]').count() === 0);
-    assert.ok(await row(page, 'llm').count() > 0);
+    await row(page, 'llm').waitFor();
     await button(page, 'Clear').click();
     await page.locator('select[aria-label=Status]').selectOption('errors');
     await until(async () => await page.locator('[role=treeitem][data-kind=rollout]').count() === 1);

@@ -24,7 +24,7 @@ export const StartRun = z.object({
   resume: z.string().optional(),
   seed: z.number().int().optional(),
   /** dev: continue one recorded attempt from an LLM call; agent, task and model are those of its run. */
-  replay: Replay.partial({ attempt_id: true }).optional(),
+  replay: Replay.partial({ attempt_id: true, edits: true }).optional(),
   /** train: overrides of the file, e.g. { "grpo": { "steps": 3 } }; deep-merged, then validated. */
   overrides: z.record(z.string(), z.unknown()).optional(),
 });
