@@ -25,6 +25,7 @@ import { copyCheckpointPath, openRun, revealCheckpoint } from './runs/open-run-c
 import { RunsTree } from './runs/runs-tree.ts';
 import { dryRunAgent } from './runs/dry-run-command.ts';
 import { openTrace, openTraining } from './runs/open-commands.ts';
+import { openTraceFile } from './runs/open-trace-file.ts';
 import { tellRunEnded } from './runs/run-ended.ts';
 import { stopRun } from './runs/stop-command.ts';
 import { trainAgent } from './runs/train-command.ts';
@@ -76,6 +77,7 @@ export function activate(context: vscode.ExtensionContext): void {
     command(commands.dryRun, dryRunAgent),
     command(commands.openTraining, openTraining),
     command(commands.openTrace, openTrace),
+    command(commands.openTraceFile, openTraceFile),
     command(commands.stopRun, stopRun),
     command(commands.openRun, openRun),
     command(commands.compareRuns, compareRuns),

@@ -12,6 +12,7 @@ export const commands = {
   deleteRun: 'agentTrainer.deleteRun',
   revealCheckpoint: 'agentTrainer.revealCheckpoint',
   copyCheckpointPath: 'agentTrainer.copyCheckpointPath',
+  openTraceFile: 'agentTrainer.openTraceFile',
   stopRun: 'agentTrainer.stopRun',
   showLog: 'agentTrainer.showLog',
   dryRunWith: 'agentTrainer.dryRunWith',

@@ -24,3 +24,23 @@ function stringify(value: unknown): string {
     return JSON.stringify(`[${error instanceof Error ? error.message : 'not representable'}]`); // a throwing toJSON or getter
   }
 }
+
+/** Whether the value comes back the same from its (bounded) JSON text: nothing but plain objects, arrays, strings, finite numbers, booleans and null. */
+export function isPlain(value: unknown): boolean {
+  const pending: [value: unknown, depth: number][] = [[value, 0]];
+  let visited = 0;
+  for (let next = pending.pop(); next; next = pending.pop()) {
+    const [item, depth] = next;
+    if (++visited > limit || depth > 100) return false; // as good as unbounded: a cycle, or longer than the text
+    if (item === null || typeof item === 'string' || typeof item === 'boolean') continue;
+    if (typeof item === 'number') {
+      if (!Number.isFinite(item) || Object.is(item, -0)) return false;
+      continue;
+    }
+    if (typeof item !== 'object') return false;
+    const prototype: unknown = Object.getPrototypeOf(item);
+    if (!Array.isArray(item) && prototype !== Object.prototype && prototype !== null) return false;
+    for (const inner of Object.values(item)) pending.push([inner, depth + 1]);
+  }
+  return stringify(value).length <= limit;
+}

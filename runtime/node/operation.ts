@@ -1,7 +1,8 @@
 import { callSite } from './call-site.ts';
-import { jsonText } from './json-text.ts';
+import { isPlain, jsonText } from './json-text.ts';
 import { ActiveSpan } from './span.ts';
 import { currentSpan, state } from './state.ts';
+import type { RecordedOperation } from './types.ts';
 
 type Fn = (this: never, ...args: never[]) => unknown;
 type MethodDecorator = <F extends Fn>(method: F, context: ClassMethodDecoratorContext) => F;
@@ -28,19 +29,28 @@ function wrap<F extends Fn>(label: string, step: F, code: Record<string, string 
     const run = () => Reflect.apply(step, this, args) as unknown;
     const parent = currentSpan();
     if (!parent) return run();
-    const span = new ActiveSpan(parent.attempt, parent, 'agentlightning.operation', {
-      'agentlightning.operation.name': label, ...named, 'agentlightning.operation.input': jsonText(args.length === 1 ? args[0] : args),
-    }).begin();
-    return recorded(span, run);
+    const input = jsonText(args.length === 1 ? args[0] : args);
+    const span = new ActiveSpan(parent.attempt, parent, 'agentlightning.operation', { 'agentlightning.operation.name': label, ...named, 'agentlightning.operation.input': input }).begin();
+    const known = parent.attempt.recorded.take(label, input);
+    return known ? fromRecord(span, known) : recorded(span, run);
   };
   Object.defineProperty(wrapped, 'name', { value: step.name });
   return wrapped as unknown as F;
+}
+
+/** Ends the span with the recorded output and returns it; the step does not run. */
+function fromRecord(span: ActiveSpan, { output, async }: RecordedOperation): unknown {
+  Object.assign(span.attributes, { 'agentlightning.operation.output': output, 'agent_trainer.replay.recorded': true, 'agent_trainer.operation.replayable': true, ...(async ? { 'agent_trainer.operation.async': true } : {}) });
+  span.end();
+  const value: unknown = JSON.parse(output);
+  return async ? Promise.resolve(value) : value;
 }
 
 /** Runs `body` under the span and ends it with the body, sync or async. */
 export function recorded(span: ActiveSpan, body: () => unknown): unknown {
   const done = (output: unknown) => {
     span.attributes['agentlightning.operation.output'] = jsonText(output);
+    if (isPlain(output)) span.attributes['agent_trainer.operation.replayable'] = true;
     span.end();
     return output;
   };
@@ -55,7 +65,9 @@ export function recorded(span: ActiveSpan, body: () => unknown): unknown {
     } catch (error) {
       return failed(error);
     }
-    return isThenable(result) ? result.then(done, failed) : done(result);
+    if (!isThenable(result)) return done(result);
+    span.attributes['agent_trainer.operation.async'] = true;
+    return result.then(done, failed);
   });
 }
 

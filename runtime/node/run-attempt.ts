@@ -2,6 +2,7 @@ import { describeError } from './describe-error.ts';
 import { recordReward } from './emit.ts';
 import { isGatewayError } from './gateway-fetch.ts';
 import { jsonText } from './json-text.ts';
+import { RecordedOperations } from './recorded.ts';
 import type { LoadedAgent } from './load-agent.ts';
 import { ActiveSpan } from './span.ts';
 import { state } from './state.ts';
@@ -10,7 +11,8 @@ import type { AgentResult, RunMessage, WorkerMessage } from './types.ts';
 /** Runs the agent once under a root span and says how that ended. Never rejects. */
 export async function runAttempt(agent: LoadedAgent, file: string, message: RunMessage, send: (message: WorkerMessage) => void): Promise<AgentResult> {
   const { rollout, trace_id, llm, resources } = message;
-  const root = new ActiveSpan({ rollout_id: rollout.rollout_id, attempt_id: rollout.attempt_id, trace_id, send }, null, 'agentlightning.operation', {
+  const recorded = new RecordedOperations(message.recorded);
+  const root = new ActiveSpan({ rollout_id: rollout.rollout_id, attempt_id: rollout.attempt_id, trace_id, send, recorded }, null, 'agentlightning.operation', {
     'agentlightning.operation.name': agent.name, ...agent.mark?.code, 'agentlightning.operation.input': jsonText(rollout.input),
   }).begin();
   state.root = root;

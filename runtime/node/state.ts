@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { RecordedOperations } from './recorded.ts';
 import type { ActiveSpan } from './span.ts';
 import type { WorkerMessage } from './types.ts';
 
@@ -8,6 +9,8 @@ export interface AttemptContext {
   attempt_id: string;
   trace_id: string;
   send(message: WorkerMessage): void;
+  /** Results to return in place of running operations again. */
+  recorded: RecordedOperations;
 }
 
 interface RuntimeState {

@@ -35,7 +35,10 @@ export type Reward = number | null | undefined | void;
 
 /** What the runner asks a worker to do. */
 export interface LoadMessage { type: 'load'; file: string; name: string | null; workspace: string; gateway: string }
-export interface RunMessage { type: 'run'; rollout: RolloutInfo; trace_id: string; llm: LLM; resources: Record<string, Resource> }
+export interface RunMessage { type: 'run'; rollout: RolloutInfo; trace_id: string; llm: LLM; resources: Record<string, Resource>; recorded: RecordedOperation[] }
+
+/** What an operation came to in an earlier attempt. Texts are JSON. */
+export interface RecordedOperation { name: string; input: string; output: string; async: boolean }
 
 /** How an agent's call ended, in the worker's words. */
 export type AgentResult =

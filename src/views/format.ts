@@ -49,6 +49,7 @@ export function clip(text: string, limit = 20_000): string {
 }
 
 export function oneLine(text: string, limit = 120): string {
+  if (text.length <= limit && !/^\s|\s\s|[\n\r\t\v\f]|\s$/.test(text)) return text;
   const line = text.replace(/\s+/g, ' ').trim();
   return line.length <= limit ? line : `${line.slice(0, limit - 1)}…`;
 }

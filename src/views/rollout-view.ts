@@ -1,6 +1,6 @@
 import type { AttemptedRollout } from '../../trainer/protocol/rollout.ts';
-import type { RolloutState, RolloutView, Section, SpanView } from '../../trainer/protocol/views.ts';
-import { clip, number, oneLine } from './format.ts';
+import type { Detail, RolloutHead, RolloutState, Section } from '../../trainer/protocol/trace-views.ts';
+import { clip, number, oneLine, shortDuration } from './format.ts';
 
 export interface Logs { stdout: string; stderr: string }
 
@@ -8,19 +8,33 @@ const outcomeWords: Record<string, string> = {
   unscored: 'no reward', agent_error: 'agent error', infra_error: 'trainer error', timeout: 'timed out', cancelled: 'cancelled', context_overflow: 'context overflow',
 };
 
-/** A rollout as the trace page draws it. `spans` null: not loaded. */
-export function rolloutView(rollout: AttemptedRollout, spans: SpanView[] | null, logs: Logs | null): RolloutView {
-  const { attempt } = rollout;
+/** A rollout as a line of the tree. `loaded`: its spans are known. */
+export function rolloutHead(rollout: AttemptedRollout, loaded: boolean): RolloutHead {
+  const { attempt, metadata } = rollout;
   const state = stateOf(rollout);
+  const origin = metadata?.['replay_of'] as { rollout_id?: unknown } | undefined;
+  const replay_of = typeof origin?.rollout_id === 'string' ? origin.rollout_id : null;
   return {
     rollout_id: rollout.rollout_id,
-    title: taskTitle(rollout.input),
+    title: `${replay_of === null ? '' : 'Replay: '}${taskTitle(rollout.input)}`,
     state,
     note: noteOf(rollout, state),
+    reward: state === 'scored' ? attempt?.reward ?? null : null,
     start: attempt?.start_time ?? null,
     end: attempt?.end_time ?? null,
-    spans,
+    loaded,
+    replay_of,
+  };
+}
+
+export function rolloutDetail(rollout: AttemptedRollout, logs: Logs | null): Detail {
+  const head = rolloutHead(rollout, true);
+  const time = head.start === null ? null : head.end === null ? 'still running' : shortDuration(head.end - head.start);
+  return {
+    title: head.title,
+    facts: [head.note === head.state ? head.state : `${head.state} ${head.note}`, ...(time === null ? [] : [time])].join(' · '),
     sections: sectionsOf(rollout, logs),
+    source: null, curl: false, replay: false, compare: true,
   };
 }
 

@@ -3,7 +3,7 @@ import { funnelStages } from '../../trainer/protocol/run.ts';
 import type { Funnel, StepMetrics } from '../../trainer/protocol/run.ts';
 import type { FunnelView, Sample, StepView } from '../../trainer/protocol/views.ts';
 import { number } from './format.ts';
-import { rolloutView } from './rollout-view.ts';
+import { rolloutHead } from './rollout-view.ts';
 
 /** What of a run's steps is looked at. */
 export interface StepChoice { /** null: the newest */ step: number | null; loss: number | null }
@@ -51,7 +51,7 @@ function sampleGroups(rollouts: readonly AttemptedRollout[], chosen: ReadonlySet
   const groups = new Map<string, { task: string; samples: Sample[] }>();
   for (const rollout of rollouts) {
     if (chosen !== null && !chosen.has(rollout.rollout_id)) continue;
-    const { title, state, note } = rolloutView(rollout, null, null);
+    const { title, state, note } = rolloutHead(rollout, false);
     const reward = rollout.attempt?.reward ?? null;
     const group = groups.get(rollout.task_id ?? rollout.rollout_id) ?? { task: title, samples: [] };
     group.samples.push({

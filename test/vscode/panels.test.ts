@@ -3,7 +3,6 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Frame } from 'playwright-core';
-import type { Outcome } from '../../trainer/protocol/rollout.ts';
 import { aRollout, aRun, aStep, spansOf } from '../fixtures/recorded-runs.ts';
 import { ReplayTrainer } from '../fixtures/replay-trainer.ts';
 import { until } from './poll.ts';
@@ -110,44 +109,6 @@ describe('panels in a real VS Code', function () {
     await open().screenshot('trace-of-training');
     await frame.locator('vscode-option', { hasText: 'Step 9' }).click();
     await until(async () => await frame.locator('[data-kind=rollout]').count() === 1);
-  });
-
-  it('a dry run shows its spans as they arrive', async () => {
-    const run = aRun('dev', { create_time: Date.now() / 1000 });
-    trainer.onStart = () => run;
-    await open().openFile('agent.ts');
-    await open().command('Agent Trainer: Dry Run Agent');
-    const frame = await open().webview('.tree');
-    await until(() => trainer.requests.some(({ method }) => method === 'rollouts.list'));
-    const first = aRollout(run, 0, null);
-    trainer.emit({ type: 'rollout', run_id: run.run_id, rollout: first });
-    await frame.locator('[role=treeitem][data-kind=rollout]').waitFor();
-    for (const [index, span] of spansOf(first, 1).entries()) {
-      trainer.emit({ type: 'spans', run_id: run.run_id, spans: [span] });
-      await frame.locator('[role=treeitem]:not([data-kind=rollout])').nth(index).waitFor();
-    }
-    trainer.emit({ type: 'rollout', run_id: run.run_id, rollout: aRollout(run, 0, { outcome: 'scored', reward: 1 }) });
-    const ends: ({ outcome: Outcome; reward?: number; error?: string } | null)[] = [{ outcome: 'scored', reward: 0 }, { outcome: 'timeout', error: 'The agent did not finish within 120 s and was stopped.' }, { outcome: 'scored', reward: 1 }, { outcome: 'unscored' }, null];
-    for (const [index, end] of ends.entries()) {
-      const rollout = aRollout(run, index + 1, end);
-      trainer.emit({ type: 'rollout', run_id: run.run_id, rollout });
-      if (end !== null) trainer.emit({ type: 'spans', run_id: run.run_id, spans: spansOf(rollout, end.reward ?? 0) });
-    }
-    await frame.locator('[data-kind=rollout]').nth(5).waitFor();
-    await frame.locator('[data-kind=llm]').first().click();
-    await frame.locator('.message[data-role=assistant]', { hasText: 'SELECT COUNT(*)' }).waitFor();
-    await inAllThemes('trace');
-  });
-
-  it('the tree obeys the keyboard', async () => {
-    const frame = await open().webview('.tree');
-    await frame.locator('[role=treeitem]').first().focus();
-    await open().page.keyboard.press('ArrowLeft');
-    assert.equal(await frame.locator('[role=treeitem]:not([data-kind=rollout])').count(), 0);
-    await open().page.keyboard.press('ArrowDown');
-    await open().page.keyboard.press('ArrowDown');
-    assert.match(await frame.locator('.detail').innerText(), /did not finish within 120 s/);
-    assert.equal(await frame.locator('[role=treeitem][tabindex="0"]').count(), 1);
   });
 
   async function inAllThemes(name: string): Promise<void> {

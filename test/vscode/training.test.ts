@@ -56,7 +56,7 @@ describe('training the sample agent in a real VS Code', function () {
     const frame = await open().webview('.tree', 90_000);
     await frame.locator('[role=treeitem]:not([data-kind=rollout])').nth(2).waitFor({ timeout: 90_000 });
     await frame.locator('.status-text', { hasText: 'Finished' }).waitFor({ timeout: 90_000 });
-    assert.equal(await frame.locator('[data-kind=rollout]').count(), 10);
+    assert.equal(await frame.locator('.count').innerText(), '10 rollouts');
     await frame.locator('[data-kind=llm]').first().click();
     await frame.locator('.message[data-role=assistant]').first().waitFor();
     await open().screenshot('real-dry-run');

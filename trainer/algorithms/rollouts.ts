@@ -1,6 +1,7 @@
 import type { Task } from '../datasets/tasks.ts';
 import type { RunnerConfig } from '../protocol/config.ts';
 import { TrainerError } from '../protocol/errors.ts';
+import type { Replay } from '../protocol/replay.ts';
 import type { AttemptedRollout, Outcome, RolloutMode, SamplingOverrides } from '../protocol/rollout.ts';
 import type { RolloutSummary } from '../protocol/run.ts';
 import type { Store } from '../store/store.ts';
@@ -21,8 +22,10 @@ export interface RolloutPlan {
   mode: RolloutMode | null;
   step: number | null;
   sampling: SamplingOverrides;
-  seed: number;
+  seed: number | null;
   metadata: Record<string, unknown>;
+  /** The attempt it continues. */
+  replay?: Replay;
 }
 
 /**
@@ -32,10 +35,10 @@ export interface RolloutPlan {
 export async function rollOut(source: RolloutSource, plans: RolloutPlan[]): Promise<AttemptedRollout[]> {
   const { store, run_id, backend, limits, signal } = source;
   throwIfCancelled(signal);
-  const rollouts = store.enqueueRollouts(plans.map(({ task, mode, step, sampling, seed, metadata }) => ({
+  const rollouts = store.enqueueRollouts(plans.map(({ task, mode, step, sampling, seed, metadata, replay }) => ({
     run_id, input: task.input, task_id: task.id, mode, step, metadata,
     config: {
-      backend, sampling, seed,
+      backend, sampling, seed, ...(replay ? { replay } : {}),
       timeout_seconds: limits.timeout_seconds,
       max_attempts: limits.max_attempts,
       retry_condition: limits.max_attempts > 1 ? ['failed', 'timeout', 'unresponsive'] : [],

@@ -12,6 +12,8 @@ export interface CallResult {
   tokens: SampledTokens | null;
   sampling: EffectiveSampling | null;
   error: ChatBackendError | null;
+  /** What else its span says. */
+  attributes: Attributes;
 }
 
 /** The span of one LLM call. Times are seconds since the epoch. */
@@ -37,6 +39,7 @@ export function callSpan(place: Place, start_time: number, end_time: number, res
       [attr.incomplete]: error && result.completion ? true : null,
       [attr.errorType]: error ? (error.code ?? error.type) : null,
       [attr.httpStatus]: error?.status ?? 200,
+      ...result.attributes,
     }),
     events: [],
     start_time,

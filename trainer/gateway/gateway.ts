@@ -11,6 +11,7 @@ import { callSpan } from './call-span.ts';
 import type { CallResult } from './call-span.ts';
 import { serveCall } from './chat-call.ts';
 import { applyOverrides, parseChatRequest } from './chat-request.ts';
+import { Replays } from './replays.ts';
 import { errorBody, errorHeaders, invalidRequest, toBackendError } from './openai-error.ts';
 
 /** Long contexts and images in base64. */
@@ -30,11 +31,13 @@ export class Gateway {
   readonly #keyHash: Buffer;
   readonly #attribution: Attribution;
   readonly #open = new Set<OpenCall>();
+  readonly #replays: Replays;
 
   constructor(store: Store, options: { key: string }) {
     this.#store = store;
     this.#keyHash = sha256(options.key);
     this.#attribution = new Attribution(store);
+    this.#replays = new Replays(store);
   }
 
   /** The LLM calls being answered now, oldest first. */
@@ -48,7 +51,10 @@ export class Gateway {
     // Parsed by us: a malformed body of an attempt is part of its trace, whatever its content type says.
     app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
     app.addHook('onRequest', async (request) => this.#checkKey(request));
-    app.addHook('onClose', async () => this.#attribution.stop());
+    app.addHook('onClose', async () => {
+      this.#attribution.stop();
+      this.#replays.stop();
+    });
     app.setErrorHandler((error, _request, reply) => {
       const failure = toBackendError(error);
       void reply.status(failure.status).headers(errorHeaders(failure)).send(errorBody(failure));
@@ -67,7 +73,7 @@ export class Gateway {
     const started = now();
     const traceparent = request.headers['traceparent'];
     const place = rid !== undefined && aid !== undefined ? this.#attribution.place(rid, aid, typeof traceparent === 'string' ? traceparent : undefined) : null;
-    const result: CallResult = { asked: null, provider: 'agent_trainer', completion: null, tokens: null, sampling: null, error: null };
+    const result: CallResult = { asked: null, provider: 'agent_trainer', completion: null, tokens: null, sampling: null, error: null, attributes: {} };
     const open = { rollout_id: rid ?? null, since: started };
     this.#open.add(open);
     let recorded = false;
@@ -77,7 +83,9 @@ export class Gateway {
     };
     try {
       result.asked = parseChatRequest(request.body);
-      const backend = await this.#backendFor(place?.rollout ?? null, result.asked.model);
+      const replayed = place && this.#replays.serve(place, result.asked);
+      if (replayed) ({ asked: result.asked, attributes: result.attributes } = replayed);
+      const backend = replayed?.recorded ?? await this.#backendFor(place?.rollout ?? null, result.asked.model);
       result.provider = backend.provider ?? result.provider;
       const seed = seedOf(place, result.asked.seed ?? null);
       const effective = applyOverrides(result.asked, place?.rollout.config.sampling ?? {}, seed);

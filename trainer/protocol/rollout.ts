@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Replay } from './replay.ts';
 
 /** How an attempt ended. Only `scored` trains; nothing turns into a reward of 0 by itself. */
 export const outcomes = ['scored', 'unscored', 'agent_error', 'infra_error', 'timeout', 'cancelled', 'context_overflow'] as const;
@@ -40,6 +41,8 @@ export const RolloutConfig = z.object({
   sampling: SamplingOverrides.default({}),
   /** Seed of the rollout; each LLM call derives its own from it and its ordinal in the attempt. */
   seed: z.number().int().nullable().default(null),
+  /** Continue another attempt instead of asking the model from the start. */
+  replay: Replay.optional(),
 });
 export type RolloutConfig = z.infer<typeof RolloutConfig>;
 

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { Annotations } from './annotations.ts';
 import { Answer, ChosenModel, DebugLaunch, DebugRequest, EndpointCapabilities, FoundServer, ProbeRequest } from './endpoints.ts';
-import { AttemptedRollout } from './rollout.ts';
+import { CallTokens, CreditRule, TraceCredit } from './credit.ts';
+import { Replay } from './replay.ts';
+import { Attempt, AttemptedRollout } from './rollout.ts';
 import { Checkpoint, Run, RunKind, StepMetrics } from './run.ts';
 import { Span } from './span.ts';
 
@@ -25,6 +27,8 @@ export const StartRun = z.object({
   /** train: continue this run. */
   resume: z.string().optional(),
   seed: z.number().int().optional(),
+  /** dev: continue one recorded attempt from an LLM call; agent, task and model are those of its run. */
+  replay: Replay.partial({ attempt_id: true, edits: true }).optional(),
   /** train: overrides of the file, e.g. { "grpo": { "steps": 3 } }; deep-merged, then validated. */
   overrides: z.record(z.string(), z.unknown()).optional(),
 });
@@ -61,6 +65,14 @@ export const rpcMethods = {
   'models.answer': { params: Answer, result: z.object({}) },
   /** Prepares one rollout and waits for the debugger's worker, which must come within two minutes. Ends when the worker does. */
   'debug.prepare': { params: DebugRequest, result: DebugLaunch },
+  /** Attempts of a rollout, the first first. */
+  'attempts.list': { params: z.object({ rollout_id: z.string() }), result: z.array(Attempt) },
+  /** Which calls the rewards of an attempt credit, by the run's rule and links. */
+  'credit.get': { params: z.object({ rollout_id: z.string(), attempt_id: z.string().optional() }), result: TraceCredit },
+  /** Changes the run's rule, or the calls that rewards of this rollout are linked to (null: as the rule finds them), and computes anew. */
+  'credit.set': { params: z.object({ rollout_id: z.string(), rule: CreditRule.optional(), links: z.record(z.string(), z.array(z.string()).nullable()).optional() }), result: TraceCredit },
+  /** The tokens of an LLM call as text, by the tokenizer of the run's policy. */
+  'tokens.get': { params: z.object({ rollout_id: z.string(), attempt_id: z.string().optional(), span_id: z.string() }), result: CallTokens },
   /** Events of this run (all runs without run_id) and of these types (all without types) are sent from now on. A second call of a connection replaces the first. */
   'events.subscribe': {
     params: z.object({ run_id: z.string().optional(), types: z.array(z.enum(['run', 'run-deleted', 'step', 'rollout', 'spans', 'notice'])).optional() }),

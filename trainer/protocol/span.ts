@@ -69,6 +69,8 @@ export const attr = {
   operationLabel: 'agentlightning.operation.name',
   operationInput: 'agentlightning.operation.input', // JSON text
   operationOutput: 'agentlightning.operation.output', // JSON text
+  operationReplayable: 'agent_trainer.operation.replayable', // true: the output is the whole value, plain JSON
+  operationAsync: 'agent_trainer.operation.async', // true: the operation returned a promise
 
   promptTokenIds: 'agent_trainer.prompt_token_ids', // number[]
   responseTokenIds: 'agent_trainer.response_token_ids', // number[]
@@ -77,6 +79,9 @@ export const attr = {
   requestedParameters: 'agent_trainer.requested_parameters', // JSON text: sampling parameters as the agent sent them
   incomplete: 'agent_trainer.incomplete', // true: the stream broke off; readable, not trainable
   callIndex: 'agent_trainer.call_index', // ordinal of the LLM call in its attempt, from 0
+  replayed: 'agent_trainer.replay.recorded', // true: answered from the record of another attempt
+  replayDiverged: 'agent_trainer.replay.diverged', // true: so answered, though the messages differ from the recorded ones
+  replayEdited: 'agent_trainer.replay.edited', // true: asked with edited messages
   agentName: 'gen_ai.agent.name', // set when the caller names its agent; else the nearest enclosing operation
 
   codeFile: 'code.file.path',

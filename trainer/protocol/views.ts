@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { RolloutState } from './trace-views.ts';
 import type { RunStatus } from './run.ts';
 
 /**
@@ -102,61 +103,3 @@ export const FromTraining = z.discriminatedUnion('type', [
   z.object({ type: z.literal('show-log') }),
 ]);
 export type FromTraining = z.infer<typeof FromTraining>;
-
-export type SpanKind = 'llm' | 'operation' | 'reward' | 'message' | 'exception' | 'other';
-
-/** A part of the detail beside the tree. */
-export type Section =
-  | { kind: 'chat'; title: string; messages: { role: string; text: string }[] }
-  | { kind: 'text'; title: string; text: string; tone: 'plain' | 'error' }
-  | { kind: 'fields'; title: string; fields: [name: string, value: string][] };
-
-export interface SpanView {
-  span_id: string;
-  parent_id: string | null;
-  kind: SpanKind;
-  title: string;
-  note: string;
-  failed: boolean;
-  start: number; // seconds since the epoch
-  end: number | null;
-  sections: Section[];
-}
-
-export type RolloutState = 'waiting' | 'running' | 'scored' | 'unscored' | 'failed' | 'cancelled';
-
-export interface RolloutView {
-  rollout_id: string;
-  title: string;
-  state: RolloutState;
-  /** The reward, or the outcome in words. */
-  note: string;
-  start: number | null;
-  end: number | null;
-  /** null: not loaded; the page asks for them when the rollout is opened. */
-  spans: SpanView[] | null;
-  sections: Section[];
-}
-
-export interface TraceView {
-  header: RunHeader | null;
-  rollouts: RolloutView[];
-  /** Choices of a training run's step, newest last; empty for other runs. */
-  steps: { value: number; label: string }[];
-  step: number | null;
-  /** The rollout to open. */
-  open: string | null;
-}
-
-export type ToTrace =
-  | { type: 'view'; view: TraceView; keep: Kept | null }
-  | { type: 'header'; header: RunHeader }
-  | { type: 'rollouts'; rollouts: RolloutView[] }; // new or changed ones
-
-export const FromTrace = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('ready') }),
-  z.object({ type: z.literal('load'), rollout_id: z.string() }),
-  z.object({ type: z.literal('step'), step: z.number().int() }),
-  z.object({ type: z.literal('cancel'), run_id: z.string() }),
-]);
-export type FromTrace = z.infer<typeof FromTrace>;

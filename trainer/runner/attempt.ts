@@ -1,4 +1,5 @@
 import { isLlmCall } from '../protocol/span.ts';
+import { recordedOperations } from '../protocol/replay.ts';
 import type { AttemptedRollout } from '../protocol/rollout.ts';
 import { traceIdOf } from '../store/ids.ts';
 import type { Store } from '../store/store.ts';
@@ -94,6 +95,7 @@ export class AttemptExecution {
       trace_id: traceIdOf(attempt_id),
       llm: { endpoint: `${url}/rollout/${rollout_id}/attempt/${attempt_id}/v1`, model, api_key: key, sampling_parameters: config.sampling },
       resources,
+      recorded: config.replay ? recordedOperations(this.#store.listSpans(config.replay.rollout_id, config.replay.attempt_id)) : [],
     };
   }
 }

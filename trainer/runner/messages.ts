@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { RecordedOperation } from '../protocol/replay.ts';
 import type { LLMResource, Resource, Rollout } from '../protocol/rollout.ts';
 import { Span } from '../protocol/span.ts';
 
@@ -42,4 +43,6 @@ export interface RunMessage {
   trace_id: string;
   llm: Omit<LLMResource, 'resource_type'>;
   resources: Record<string, Resource>;
+  /** Results of an earlier attempt, to be returned in place of running the operation with the same name and input; each once, in order. */
+  recorded: RecordedOperation[];
 }

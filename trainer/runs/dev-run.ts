@@ -79,7 +79,7 @@ export function withoutKey(model: ModelSource): Record<string, unknown> {
   return { kind: model.kind, url: model.url, model: model.model };
 }
 
-function modelOfNearest(config: LoadedConfig | null, agent: AgentSpec): ModelSource {
+export function modelOfNearest(config: LoadedConfig | null, agent: AgentSpec): ModelSource {
   if (!config) throw new TrainerError('bad_input', `No model to run ${agent.file} with: give one with --policy (a model folder or the URL of an OpenAI-compatible server), or put an ${configFileName} beside the agent.`);
   return modelOfConfig(config.config.model, config.folder, config.config.threads);
 }

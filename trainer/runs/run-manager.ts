@@ -16,6 +16,7 @@ import { claim, livingOwner, newManager, retireManager } from './owner.ts';
 import type { Prepared } from './prepared.ts';
 import { isOver, recoverRuns } from './recover.ts';
 import { RunControl } from './run-control.ts';
+import { prepareReplay } from './replay-run.ts';
 import { notice, runFolder, type RunContext, type Session } from './session.ts';
 import { StallWatch } from './stall-watch.ts';
 import { checkpointFolder, prepareResume, prepareTrain } from './train-run.ts';
@@ -44,7 +45,7 @@ export class RunManager {
     const { workspace } = this.#context;
     if (parsed.resume !== undefined) return this.#resume(parsed, parsed.resume);
     if (parsed.model !== undefined && parsed.kind !== 'dev') throw new TrainerError('bad_input', `"model" is for dry runs; a run of kind "${parsed.kind}" takes its model from its configuration or "policy".`);
-    return this.#begin(parsed.kind, prepare[parsed.kind](parsed, workspace, editor));
+    return this.#begin(parsed.kind, parsed.replay ? prepareReplay(parsed, parsed.replay, this.#context) : prepare[parsed.kind](parsed, workspace, editor));
   }
 
   /** Prepares one rollout for a debugger; its run ends with the worker that the debugger starts. Throws TrainerError. */

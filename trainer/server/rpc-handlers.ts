@@ -7,12 +7,13 @@ import type { rpcMethods, RpcMethod, RpcResult } from '../protocol/rpc.ts';
 import type { Run } from '../protocol/run.ts';
 import type { AnnotationReader } from '../runs/annotations.ts';
 import type { RunManager } from '../runs/run-manager.ts';
+import type { Traces } from '../runs/traces.ts';
 import type { Store } from '../store/store.ts';
 import type { Asks } from './asks.ts';
 import type { EventStream } from './event-stream.ts';
 
 /** The trainer's parts that calls may use. */
-export interface RpcParts { store: Store; runs: RunManager; annotations: AnnotationReader; probes: Probes }
+export interface RpcParts { store: Store; runs: RunManager; annotations: AnnotationReader; probes: Probes; traces: Traces }
 
 /** And those of the connection that calls: the events it gets, and what it is asked. */
 export interface RpcContext extends RpcParts { events: EventStream; asks: Asks }
@@ -51,6 +52,10 @@ export const handlers: Handlers = {
     return {};
   },
   'debug.prepare': ({ runs, asks }, params) => runs.debug(params, asks),
+  'attempts.list': ({ store }, { rollout_id }) => store.listAttempts(requireRollout(store, rollout_id).rollout_id),
+  'credit.get': ({ traces }, { rollout_id, attempt_id }) => traces.credit(rollout_id, attempt_id),
+  'credit.set': ({ traces }, { rollout_id, ...change }) => traces.setCredit(rollout_id, change),
+  'tokens.get': ({ traces }, { rollout_id, span_id, attempt_id }) => traces.tokens(rollout_id, span_id, attempt_id),
   'events.subscribe': ({ events }, filter) => {
     events.subscribe(filter);
     return {};

@@ -10,6 +10,7 @@ import { errorBody, invalidRequest, toBackendError } from '../gateway/openai-err
 import { messageOf, TrainerError } from '../protocol/errors.ts';
 import { AnnotationReader } from '../runs/annotations.ts';
 import { RunManager } from '../runs/run-manager.ts';
+import { Traces } from '../runs/traces.ts';
 import { openStore } from '../store/store.ts';
 import type { Store } from '../store/store.ts';
 import { refusalOf, sameSecret, tokenOf } from './access.ts';
@@ -60,7 +61,7 @@ export async function openTrainer({ workspace, port = 0, announce = false, log =
     const runs = new RunManager({ store, gateway, gatewayUrl: url, gatewayKey, workspace });
     closing.push(() => runs.close());
     runs.recover();
-    const connections = new Connections(app.server, token, { store, runs, annotations: new AnnotationReader(store), probes: new Probes() }, log);
+    const connections = new Connections(app.server, token, { store, runs, annotations: new AnnotationReader(store), probes: new Probes(), traces: new Traces({ store, workspace }) }, log);
     closing.push(() => connections.close());
     const tokenFile = announce ? await writeServerFile(folder, { url, token, gateway_key: gatewayKey, pid: process.pid }) : null;
     if (tokenFile !== null) closing.push(() => removeServerFile(tokenFile, token));

@@ -39,6 +39,11 @@ export function readAttempt({ db }: Context, rollout_id: string, attempt_id: str
   return row && attemptOf(row, '');
 }
 
+/** All attempts of a rollout, the first first. */
+export function readAttempts({ db }: Context, rollout_id: string): Attempt[] {
+  return db.all('SELECT * FROM attempts WHERE rollout_id = ? ORDER BY sequence_id', rollout_id).map((row) => attemptOf(row, ''));
+}
+
 export function insertRollout({ db }: Context, rollout: Rollout): void {
   db.run(
     `INSERT INTO rollouts (rollout_id, run_id, task_id, step, mode, resources_id, status, latest, start_time, end_time, input, config, metadata)

@@ -1,12 +1,13 @@
 import type { z } from 'zod';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
-import type { AttemptedRollout, Resource, ResourceBundle, Rollout, WorkerInfo } from '../protocol/rollout.ts';
+import type { Attempt, AttemptedRollout, Resource, ResourceBundle, Rollout, WorkerInfo } from '../protocol/rollout.ts';
 import type { TrainerEvent, Waiting } from '../protocol/rpc.ts';
 import type { Run, StepMetrics } from '../protocol/run.ts';
 import type { Span } from '../protocol/span.ts';
 import { recentAttempts, type RecentAttempt } from './annotations.ts';
 import { createContext, explaining } from './context.ts';
 import { openDatabase, type Database, type Driver } from './database.ts';
+import { readAttempts } from './rollout-rows.ts';
 import { appendLog, getLogs, type Logs, type LogStream } from './logs.ts';
 import { addResources, getResources, latestResources } from './resources.ts';
 import { cancelRollouts, dequeueRollout, enqueueRollouts, finishAttempt, getRollout, listRollouts, supersedeRollouts, type AttemptEnd, type RolloutInput, type RolloutQuery } from './rollouts.ts';
@@ -44,6 +45,8 @@ export interface Store {
   getRollout(rollout_id: string): AttemptedRollout | undefined;
   /** Those of steps from `from_step` on are made anew by a resumed run: lists of a step leave them out from now on. */
   supersedeRollouts(run_id: string, from_step: number): void;
+  /** The first attempt first. */
+  listAttempts(rollout_id: string): Attempt[];
   /** In the order they were enqueued; with `step`, without the superseded ones. */
   listRollouts(query: RolloutQuery): AttemptedRollout[];
   /** Resolves when all are terminal, in the order of `ids`. Rejects with TrainerError 'cancelled' on abort or close. */
@@ -99,6 +102,7 @@ export function openStore(file: string, { now = () => Date.now() / 1000, driver 
     cancelRollouts: (filter) => cancelRollouts(context, filter),
     getRollout: (rollout_id) => getRollout(context, rollout_id),
     supersedeRollouts: (run_id, from_step) => supersedeRollouts(context, run_id, from_step),
+    listAttempts: (rollout_id) => readAttempts(context, rollout_id),
     listRollouts: (query) => listRollouts(context, query),
     waitForRollouts: waits.waitForRollouts,
     nextSequenceId: (rollout_id, attempt_id) => nextSequenceId(context, rollout_id, attempt_id),

@@ -1,127 +1,240 @@
 import { h, setText } from '../shared/dom.ts';
 import { icon } from './icons.ts';
-import type { Row } from './rows.ts';
+import { keyOf } from './model.ts';
+import type { Line, Lines, TraceRollout } from './model.ts';
+import type { TreeRow } from '../../trainer/protocol/span-batch.ts';
 
-interface Line { element: HTMLElement; drawn: string; icon: HTMLElement; title: HTMLElement; note: HTMLElement; bar: HTMLElement; track: HTMLElement }
+export interface TreeEvents { select: (line: Line, at: number) => void; toggle: (line: Line, expand: boolean) => void }
 
-export interface TreeEvents { select: (row: Row) => void; toggle: (row: Row, expand: boolean) => void }
+/** What is drawn beside a line's title. */
+export interface Marks { credit(line: Line): { text: string; tone: 'good' | 'bad' | 'none' } | null; credited(line: Line): boolean; now(): number }
+
+const kindWords = { llm: 'LLM call', operation: 'operation', reward: 'reward', message: 'message', exception: 'exception', other: 'span' } as const;
+/** Lines drawn above and below the visible ones, so that a scroll step finds them there. */
+const spare = 6;
+
+interface Row {
+  element: HTMLElement; twisty: HTMLElement; icon: HTMLElement; title: HTMLElement; badge: HTMLElement; note: HTMLElement; track: HTMLElement; bar: HTMLElement;
+  line: Line | null; drawn: string; index: number; icons: string;
+}
 
 /**
- * A tree as the ARIA practices describe it: one tab stop, arrows move, left and right fold. Lines are kept and only
- * changed ones are touched, so that focus and scrolling stay while spans arrive.
+ * A tree as the ARIA practices describe it, of any length: only the lines in sight have elements, and the elements are
+ * used again. One tab stop, the selected line, whose element is kept even out of sight, so that focus is never lost.
  */
 export class Tree {
   readonly element = h('div', { class: 'tree', role: 'tree', 'aria-label': 'Rollouts and their spans' });
+  private readonly canvas = h('div', { class: 'canvas', role: 'presentation' });
   private readonly events: TreeEvents;
-  private readonly lines = new Map<string, Line>();
-  private rows: Row[] = [];
-  private selected: string | null = null;
-  private started = false;
+  private readonly marks: Marks;
+  /** By what they show. */
+  private readonly rows = new Map<TraceRollout | TreeRow, Row>();
+  /** Rows out of use, by their icon: the costly part to change. */
+  private readonly pool = new Map<string, Row[]>();
+  private lines: Lines | null = null;
+  private selected = -1;
+  private rowHeight = 24;
+  private height = 0;
+  private scheduled = false;
 
-  constructor(events: TreeEvents) {
+  constructor(events: TreeEvents, marks: Marks) {
     this.events = events;
+    this.marks = marks;
+    this.element.append(this.canvas);
     this.element.addEventListener('keydown', (event) => { this.key(event); });
     this.element.addEventListener('click', (event) => { this.click(event); });
+    this.element.addEventListener('scroll', () => { this.schedule(); }, { passive: true });
+    new ResizeObserver(() => {
+      this.height = this.element.clientHeight;
+      const font = Number.parseFloat(getComputedStyle(this.element).fontSize);
+      this.rowHeight = Math.max(24, Math.ceil(font * 1.8));
+      this.element.style.setProperty('--row', `${this.rowHeight}px`);
+      this.draw();
+    }).observe(this.element);
   }
 
-  update(rows: Row[], selected: string | null): void {
-    this.rows = rows;
+  /** `selected`: the line's place; -1: none is. */
+  update(lines: Lines, selected: number): void {
+    this.lines = lines;
     this.selected = selected;
-    const keys = new Set(rows.map((row) => row.key));
-    for (const [key, line] of this.lines) {
-      if (keys.has(key)) continue;
-      line.element.remove();
-      this.lines.delete(key);
-    }
-    let place = this.element.firstElementChild;
-    for (const [index, row] of rows.entries()) {
-      const line = this.lineOf(row);
-      this.draw(line, row, row.key === selected || (selected === null && index === 0));
-      if (place === line.element) place = place.nextElementSibling;
-      else this.element.insertBefore(line.element, place);
-    }
-    this.started = true;
+    this.draw();
   }
 
-  private lineOf(row: Row): Line {
-    const known = this.lines.get(row.key);
-    if (known !== undefined) return known;
-    const twisty = h('span', { class: 'twisty' });
-    if (row.level === 1 || row.expanded !== null) twisty.append(icon('twisty'));
-    const line: Line = { element: h('div', { role: 'treeitem' }), drawn: '', icon: h('span', { class: 'icon', role: 'img' }), title: h('span', { class: 'title' }), note: h('span', { class: 'note' }), bar: h('i'), track: h('span', { class: 'time', 'aria-hidden': 'true' }) };
-    line.track.append(line.bar);
-    line.element.append(twisty, line.icon, line.title, line.note, line.track);
-    line.element.dataset['key'] = row.key;
-    line.element.className = `row${this.started && row.span !== null ? ' fresh' : ''}`;
-    this.lines.set(row.key, line);
-    return line;
+  /** Scrolls a line into sight. */
+  reveal(at: number): void {
+    const top = at * this.rowHeight;
+    const { scrollTop } = this.element;
+    if (top < scrollTop) this.element.scrollTop = top;
+    else if (top + this.rowHeight > scrollTop + this.height) this.element.scrollTop = top + this.rowHeight - this.height;
+    this.draw();
   }
 
-  private draw(line: Line, row: Row, isTabStop: boolean): void {
-    const { element } = line;
-    const drawn = JSON.stringify([row.level, row.icon, row.title, row.note, row.failed, row.expanded, row.time, row.key === this.selected, isTabStop]);
-    if (drawn === line.drawn) return;
-    line.drawn = drawn;
-    element.classList.toggle('rollout', row.span === null);
-    element.classList.toggle('failed', row.failed);
-    element.dataset['kind'] = row.span === null ? 'rollout' : row.icon;
-    element.style.setProperty('--level', String(row.level - 1));
-    element.setAttribute('aria-level', String(row.level));
-    element.setAttribute('aria-selected', String(row.key === this.selected));
-    if (row.expanded === null) element.removeAttribute('aria-expanded');
-    else element.setAttribute('aria-expanded', String(row.expanded));
-    element.tabIndex = isTabStop ? 0 : -1;
-    const twisty = element.firstElementChild;
-    if (row.expanded !== null && twisty !== null && twisty.childElementCount === 0) twisty.append(icon('twisty'));
-    if (line.icon.dataset['name'] !== row.icon) {
-      line.icon.dataset['name'] = row.icon;
-      line.icon.className = `icon ${row.icon}`;
-      line.icon.setAttribute('aria-label', row.label);
-      line.icon.replaceChildren(icon(row.icon));
+  focus(): void {
+    this.element.querySelector<HTMLElement>('[role=treeitem][tabindex="0"]')?.focus({ preventScroll: true });
+  }
+
+  private schedule(): void {
+    if (this.scheduled) return;
+    this.scheduled = true;
+    requestAnimationFrame(() => {
+      this.scheduled = false;
+      this.draw();
+    });
+  }
+
+  private draw(): void {
+    const { lines, rowHeight } = this;
+    if (lines === null) return;
+    this.canvas.style.height = `${lines.length * rowHeight}px`;
+    const from = Math.max(0, Math.floor(this.element.scrollTop / rowHeight) - spare);
+    const to = Math.min(lines.length, Math.ceil((this.element.scrollTop + this.height) / rowHeight) + spare);
+    const tabStop = this.selected >= 0 ? this.selected : 0;
+    const places: number[] = [];
+    if (tabStop < from) places.push(tabStop);
+    for (let at = from; at < to; at++) places.push(at);
+    if (tabStop >= to && tabStop < lines.length) places.push(tabStop);
+    const shown = places.map((at) => lines.at(at));
+    const wanted = new Set<TraceRollout | TreeRow>(shown.map((line) => line.span ?? line.rollout));
+    for (const [subject, row] of this.rows) {
+      if (wanted.has(subject)) continue;
+      this.rows.delete(subject);
+      row.element.remove();
+      const same = this.pool.get(row.icons);
+      if (same === undefined) this.pool.set(row.icons, [row]);
+      else same.push(row);
     }
-    setText(line.title, row.title);
-    setText(line.note, row.note);
-    line.track.hidden = row.time === null;
-    if (row.time !== null) {
-      line.bar.style.left = `${Math.min(0.98, row.time.start) * 100}%`;
-      line.bar.style.width = `${Math.max(0, row.time.width) * 100}%`;
+    let place = this.canvas.firstElementChild;
+    for (const [i, line] of shown.entries()) {
+      const row = this.rowOf(line);
+      this.drawRow(row, line, places[i]!, places[i] === tabStop);
+      if (place === row.element) place = place.nextElementSibling;
+      else this.canvas.insertBefore(row.element, place);
     }
+  }
+
+  private rowOf(line: Line): Row {
+    const subject = line.span ?? line.rollout;
+    let row = this.rows.get(subject);
+    if (row === undefined) {
+      row = this.pool.get(line.span?.kind ?? line.rollout.head.state)?.pop() ?? makeRow();
+      row.drawn = '';
+      this.rows.set(subject, row);
+    }
+    row.line = line;
+    return row;
+  }
+
+  private drawRow(row: Row, line: Line, at: number, isTabStop: boolean): void {
+    const { element } = row;
+    if (row.index !== at) {
+      row.index = at;
+      element.style.transform = `translateY(${at * this.rowHeight}px)`;
+    }
+    const { rollout, span } = line;
+    const { head } = rollout;
+    const [name, label, title, note, failed] = span === null ? [head.state, head.state, head.title, head.note, head.state === 'failed'] : [span.kind, kindWords[span.kind], span.title, span.note, span.failed];
+    const credit = this.marks.credit(line);
+    const credited = this.marks.credited(line);
+    const now = this.marks.now();
+    const extent = span === null ? 0 : rollout.extent(now);
+    const left = span === null ? 0 : (span.start - rollout.begin) / extent;
+    const width = span === null ? 0 : ((span.end ?? now) - span.start) / extent;
+    const drawn = `${name}|${title}|${note}|${failed}|${line.expanded}|${line.level}|${left.toFixed(4)}|${width.toFixed(4)}|${at === this.selected}|${isTabStop}|${credit?.text}|${credited}|${line.position}|${line.siblings}|${rollout.failures}`;
+    if (drawn === row.drawn) return;
+    row.drawn = drawn;
+    element.dataset['key'] = keyOf(line);
+    element.className = `row${span === null ? ' rollout' : ''}${failed ? ' failed' : ''}${credited ? ' credited' : ''}${line.expanded === null ? ' leaf' : ''}`;
+    element.dataset['kind'] = span === null ? 'rollout' : span.kind;
+    element.style.setProperty('--level', String(line.level - 1));
+    element.setAttribute('aria-level', String(line.level));
+    element.setAttribute('aria-selected', String(at === this.selected));
+    element.setAttribute('aria-setsize', String(line.siblings === 0 ? -1 : line.siblings));
+    if (line.position > 0) element.setAttribute('aria-posinset', String(line.position));
+    else element.removeAttribute('aria-posinset');
+    if (line.expanded === null) element.removeAttribute('aria-expanded');
+    else element.setAttribute('aria-expanded', String(line.expanded));
+    const tabIndex = isTabStop ? 0 : -1;
+    if (element.tabIndex !== tabIndex) element.tabIndex = tabIndex;
+    if (row.icons !== name) {
+      row.icons = name;
+      row.icon.className = `icon ${name}`;
+      row.icon.setAttribute('aria-label', label);
+      row.icon.replaceChildren(icon(name));
+    }
+    setText(row.title, title);
+    setText(row.note, note);
+    setText(row.badge, credit?.text ?? '');
+    row.badge.hidden = credit === null;
+    row.badge.dataset['tone'] = credit?.tone ?? 'none';
+    if (credit !== null) row.badge.setAttribute('aria-label', `credit ${credit.text}`);
+    row.track.style.visibility = span === null ? 'hidden' : 'visible';
+    if (span !== null) {
+      row.bar.style.left = `${Math.min(0.985, left) * 100}%`;
+      row.bar.style.width = `${Math.max(0, Math.min(1 - left, width)) * 100}%`;
+    }
+  }
+
+  private rowAt(target: EventTarget | null): Row | undefined {
+    const element = target instanceof Element ? target.closest('[role=treeitem]') : null;
+    return element === null ? undefined : [...this.rows.values()].find((row) => row.element === element);
   }
 
   private click(event: Event): void {
-    const target = event.target instanceof Element ? event.target : null;
-    const row = this.rows.find((candidate) => candidate.key === target?.closest<HTMLElement>('[role=treeitem]')?.dataset['key']);
-    if (row === undefined) return;
-    if (row.expanded !== null && (target?.closest('.twisty') != null || row.key === this.selected)) this.events.toggle(row, !row.expanded);
-    this.events.select(row);
-    this.lines.get(row.key)?.element.focus();
+    const row = this.rowAt(event.target);
+    const line = row?.line;
+    if (row === undefined || line == null) return;
+    const onTwisty = event.target instanceof Element && event.target.closest('.twisty') !== null;
+    if (line.expanded !== null && (onTwisty || row.index === this.selected)) this.events.toggle(line, !line.expanded);
+    this.events.select(line, row.index);
+    this.focus();
   }
 
   private key(event: KeyboardEvent): void {
-    const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset['key'] : undefined;
-    const at = this.rows.findIndex((row) => row.key === focused);
-    const row = this.rows[at];
-    if (row === undefined) return;
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const { lines } = this;
+    const row = this.rowAt(document.activeElement);
+    const line = row?.line;
+    if (lines === null || row === undefined || line == null) return;
+    const at = row.index;
+    const page = Math.max(1, Math.floor(this.height / this.rowHeight) - 1);
     const go = (index: number): void => {
-      const next = this.rows[Math.max(0, Math.min(this.rows.length - 1, index))];
-      if (next === undefined) return;
-      this.events.select(next);
-      this.lines.get(next.key)?.element.focus();
+      const next = Math.max(0, Math.min(lines.length - 1, index));
+      this.events.select(lines.at(next), next);
+      this.reveal(next);
+      this.focus();
     };
-    const parent = this.rows.findIndex((candidate) => candidate.key === row.parent);
     const actions: Record<string, () => void> = {
       ArrowDown: () => { go(at + 1); },
       ArrowUp: () => { go(at - 1); },
+      PageDown: () => { go(at + page); },
+      PageUp: () => { go(at - page); },
       Home: () => { go(0); },
-      End: () => { go(this.rows.length - 1); },
-      ArrowRight: () => { if (row.expanded === false) this.events.toggle(row, true); else if (row.expanded === true) go(at + 1); },
-      ArrowLeft: () => { if (row.expanded === true) this.events.toggle(row, false); else if (parent >= 0) go(parent); },
-      Enter: () => { if (row.expanded !== null) this.events.toggle(row, !row.expanded); },
-      ' ': () => { this.events.select(row); },
+      End: () => { go(lines.length - 1); },
+      ArrowRight: () => { if (line.expanded === false) this.events.toggle(line, true); else if (line.expanded === true) go(at + 1); },
+      ArrowLeft: () => { if (line.expanded === true) this.events.toggle(line, false); else go(parentOf(lines, at)); },
+      Enter: () => { if (line.expanded !== null) this.events.toggle(line, !line.expanded); },
+      ' ': () => { this.events.select(line, at); },
     };
     const action = actions[event.key];
     if (action === undefined) return;
     event.preventDefault();
     action();
   }
+}
+
+function parentOf(lines: Lines, at: number): number {
+  const level = lines.levelAt(at);
+  for (let above = at - 1; above >= 0; above--) if (lines.levelAt(above) < level) return above;
+  return at;
+}
+
+function makeRow(): Row {
+  const row: Row = {
+    element: h('div', { role: 'treeitem' }), twisty: h('span', { class: 'twisty' }), icon: h('span', { class: 'icon', role: 'img' }), title: h('span', { class: 'title' }), badge: h('span', { class: 'badge' }), note: h('span', { class: 'note' }),
+    track: h('span', { class: 'time', 'aria-hidden': 'true' }), bar: h('i'), line: null, drawn: '', index: -1, icons: '',
+  };
+  row.twisty.append(icon('twisty'));
+  row.track.append(row.bar);
+  row.element.append(row.twisty, row.icon, row.title, row.badge, row.note, row.track);
+  return row;
 }

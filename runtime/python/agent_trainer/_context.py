@@ -7,17 +7,20 @@ import time
 from contextvars import ContextVar
 from typing import Any, Callable, Dict, List, Optional
 
+from ._recorded import RecordedOperations
+
 Message = Dict[str, Any]
 
 
 class AttemptContext:
     """One attempt in this worker: where its spans go."""
 
-    def __init__(self, rollout_id: str, attempt_id: str, trace_id: str, send: Callable[[Message], None]) -> None:
+    def __init__(self, rollout_id: str, attempt_id: str, trace_id: str, send: Callable[[Message], None], recorded: Optional[RecordedOperations] = None) -> None:
         self.rollout_id = rollout_id
         self.attempt_id = attempt_id
         self.trace_id = trace_id
         self.send = send
+        self.recorded = recorded or RecordedOperations()
         self.root: Optional["ActiveSpan"] = None
 
 

@@ -38,3 +38,27 @@ def _plain(value: Any, depth: int) -> Any:
         return repr(value)
     except Exception as error:  # a broken __repr__ must not break the agent
         return f"<{type(value).__name__}: {type(error).__name__} in repr>"
+
+
+def is_plain(value: Any) -> bool:
+    """Whether the value comes back the same from its (bounded) JSON text: plain dicts with text keys, lists, text, finite numbers, booleans and None."""
+    pending = [(value, 0)]
+    visited = 0
+    while pending:
+        item, depth = pending.pop()
+        visited += 1
+        if visited > LIMIT or depth > DEPTH:
+            return False
+        kind = type(item)
+        if kind is dict:
+            if not all(type(key) is str for key in item):
+                return False
+            pending.extend((inner, depth + 1) for inner in item.values())
+        elif kind is list:
+            pending.extend((inner, depth + 1) for inner in item)
+        elif kind is float:
+            if not math.isfinite(item):
+                return False
+        elif kind not in (str, int, bool, type(None)):
+            return False
+    return len(json.dumps(value, ensure_ascii=False, allow_nan=False)) <= LIMIT

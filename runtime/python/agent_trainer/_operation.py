@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 import sys
 import traceback
 from contextvars import Token
@@ -12,7 +13,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Type, TypeVar, ca
 
 from . import _http
 from ._context import ActiveSpan, active_span, current_span
-from ._json_text import json_text
+from ._json_text import is_plain, json_text
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -54,10 +55,25 @@ class operation:
             inputs.pop("self", None)
             return enter_span(self.name, {**code, "agentlightning.operation.input": json_text(inputs)})
 
+        def from_record(entered: Entered) -> Optional[str]:
+            """The recorded output of this very call, its span ended; None: it has to run."""
+            span, token = entered
+            if span is None or token is None:
+                return None
+            output = span.attempt.recorded.take(self.name, span.attributes["agentlightning.operation.input"])
+            if output is not None:
+                active_span.reset(token)
+                span.attributes.update({"agentlightning.operation.output": output, "agent_trainer.operation.replayable": True, "agent_trainer.replay.recorded": True})
+                span.end()
+            return output
+
         if inspect.iscoroutinefunction(function):
             @functools.wraps(function)
             async def run_async(*args: Any, **kwargs: Any) -> Any:
                 entered = begin(args, kwargs)
+                recorded = from_record(entered)
+                if recorded is not None:
+                    return json.loads(recorded)
                 try:
                     result = await function(*args, **kwargs)
                 except BaseException as error:
@@ -70,6 +86,9 @@ class operation:
         @functools.wraps(function)
         def run(*args: Any, **kwargs: Any) -> Any:
             entered = begin(args, kwargs)
+            recorded = from_record(entered)
+            if recorded is not None:
+                return json.loads(recorded)
             try:
                 result = function(*args, **kwargs)
             except BaseException as error:
@@ -102,6 +121,8 @@ def exit_span(entered: Entered, error: Optional[BaseException], output: Any = _N
         pass  # left in another context than entered (async generators); that context is gone with its value
     if output is not _NO_OUTPUT:
         span.attributes["agentlightning.operation.output"] = json_text(output)
+        if is_plain(output):
+            span.attributes["agent_trainer.operation.replayable"] = True
     end_span(span, error)
 
 

@@ -20,6 +20,7 @@ from ._context import ActiveSpan, AttemptContext, active_span, set_process_attem
 from ._emit import record_reward
 from ._json_text import json_text
 from ._operation import end_span
+from ._recorded import RecordedOperations
 from ._resources import LLM, PromptTemplate, Rollout, resource_from_wire
 
 OWN_FOLDER = os.path.dirname(os.path.abspath(__file__))
@@ -51,7 +52,7 @@ def main() -> None:
 
 
 def run_attempt(channel: Channel, loop: asyncio.AbstractEventLoop, agent: Callable[..., Any], file: str, message: Dict[str, Any]) -> None:
-    attempt = AttemptContext(message["rollout"]["rollout_id"], message["rollout"]["attempt_id"], message["trace_id"], channel.send)
+    attempt = AttemptContext(message["rollout"]["rollout_id"], message["rollout"]["attempt_id"], message["trace_id"], channel.send, RecordedOperations(message.get("recorded", ())))
     attempt.root = ActiveSpan(attempt, None, "agentlightning.operation", root_attributes(agent, message)).begin()
     set_process_attempt(attempt)
     token = active_span.set(attempt.root)

@@ -4,6 +4,7 @@ import { placeOf } from '../../../runtime/node/call-site.ts';
 import { emitMessage, emitReward, operation, rollout } from '../../../runtime/node/index.ts';
 import { jsonText } from '../../../runtime/node/json-text.ts';
 import { resultOf } from '../../../runtime/node/run-attempt.ts';
+import { RecordedOperations } from '../../../runtime/node/recorded.ts';
 import { ActiveSpan } from '../../../runtime/node/span.ts';
 import { state } from '../../../runtime/node/state.ts';
 import type { WireSpan, WorkerMessage } from '../../../runtime/node/types.ts';
@@ -36,7 +37,7 @@ describe('runtime/node in an attempt', () => {
   let root: ActiveSpan;
   beforeEach(() => {
     sent = [];
-    root = new ActiveSpan({ rollout_id: 'ro', attempt_id: 'at', trace_id: 'f'.repeat(32), send: (message) => sent.push(message) }, null, 'root', {});
+    root = new ActiveSpan({ rollout_id: 'ro', attempt_id: 'at', trace_id: 'f'.repeat(32), send: (message) => sent.push(message), recorded: new RecordedOperations() }, null, 'root', {});
   });
   const ended = (): WireSpan[] => sent.flatMap((message) => (message.type === 'end' ? [message.span] : []));
   const inside = <T>(body: () => T): T => state.spans.run(root, body);
