@@ -76,7 +76,7 @@ function candidate(name: string, at: { from: number; to: number }, { call, frame
   const end = call.at.to - (/\w*$/.exec(text.slice(call.at.from, call.at.to))?.[0].length ?? 0);
   return {
     kind: 'candidate', name, language, from: at.from, to: at.to, line: lineOf(at.from), framework,
-    reason: { by: 'llm-call', callee: written(call.value.of), line: lineOf(end), ...call.at },
+    reason: { by: 'llm-call', callee: written(call.value.of) + (framework === 'HTTP' ? '(…/chat/completions)' : ''), line: lineOf(end), ...call.at },
   };
 }
 

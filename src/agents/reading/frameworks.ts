@@ -18,8 +18,8 @@ interface Rule {
 /** Beginnings that say nothing of where a value comes from: unbound, unknown, or another file of the project. */
 const unknownOrigin = /^(\?|global\.|\.|@\/|~\/|#)/;
 
-const langchainModel = String.raw`[.:](Chat(?!Prompt|Message|Generation|History|Vector)\w+|\w*LLM|Azure(Chat)?OpenAI|OpenAI|Ollama|Bedrock|HuggingFace(Pipeline|Endpoint)|init_?chat_?model|create_?\w*(agent|chain)\w*|load_\w+_chain|\w+_chain|AgentExecutor|\w+Chain|Base(Chat|Language)Model|Runnable(Sequence|Serializable|WithMessageHistory)?)(\.\w+)?\(\)`;
-const langgraphMaker = String.raw`[.:](create_?\w*(agent|supervisor|swarm)\w*|(State|Message|Messages)?Graph|Compiled(State)?Graph|Pregel|entrypoint)(\.\w+)?\(\)`;
+const langchainModel = String.raw`[.:](Chat(?!Prompt|Message|Generation|History|Vector)\w+|\w*LLM|Azure(Chat)?OpenAI|OpenAI|Ollama|Bedrock|HuggingFace(Pipeline|Endpoint)|init_?[cC]hat_?[mM]odel|create_?\w*([aA]gent|[cC]hain)\w*|load_\w+_chain|\w+_chain|AgentExecutor|\w+Chain|Base(Chat|Language)Model|Runnable(Sequence|Serializable|WithMessageHistory)?)(\.\w+)?\(\)`;
+const langgraphMaker = String.raw`[.:](create_?\w*([aA]gent|[sS]upervisor|[sS]warm)\w*|(State|Message|Messages)?Graph|Compiled(State)?Graph|Pregel|entrypoint)(\.\w+)?\(\)`;
 const runs = String.raw`\.(a?invoke|a?stream|a?batch|astream_events|astream_log|streamEvents|streamLog)$`;
 const runsOrCalls = String.raw`\.(a?invoke|a?stream|a?batch|astream_events|astream_log|streamEvents|streamLog|a?predict(_messages)?|a?run|a?call|a?generate)$`;
 
@@ -77,7 +77,7 @@ function frameworkOf(program: Program, call: Call): Framework | null {
     if (loosely === undefined || ![...program.imports, ''].some((name) => loosely.imports.test(name))) continue;
     if (paths.some((candidate) => unknownOrigin.test(candidate) && loosely.path.test(candidate))) return framework;
   }
-  if (paths.some((candidate) => openaiProtocol.test(candidate))) return 'OpenAI-compatible';
+  if (paths.some((candidate) => openaiProtocol.test(candidate) && !candidate.startsWith('local.'))) return 'OpenAI-compatible';
   return isChatRequest(call, paths) ? 'HTTP' : null;
 }
 

@@ -1,10 +1,12 @@
 import type { SyntaxNode } from '@lezer/common';
 import { parser } from '@lezer/python';
+import { parseInPieces } from './parse.ts';
 import { maxDepth, Scope, unknown } from './program.ts';
 import type { Definition, Program, Value } from './program.ts';
 
 interface Place { scope: Scope; definition: Definition | null; depth: number }
 
+const startsOfStatements = /^(?:async |def |class |from |import |@)/gm;
 const statementsOfTheModule = new Set(['FunctionDefinition', 'ClassDefinition', 'DecoratedStatement', 'ImportStatement']);
 
 /** Reads a Python source; never fails on text that does not parse. */
@@ -21,7 +23,7 @@ class PythonReader {
   }
 
   read(): Program {
-    this.visitAll(parser.parse(this.text).topNode, { scope: this.program.root, definition: null, depth: 0 });
+    for (const piece of parseInPieces(parser, this.text, startsOfStatements)) this.visitAll(piece, { scope: this.program.root, definition: null, depth: 0 });
     return this.program;
   }
 

@@ -1,5 +1,6 @@
 import type { SyntaxNode } from '@lezer/common';
 import { parser } from '@lezer/javascript';
+import { parseInPieces } from './parse.ts';
 import { maxDepth, Scope, unknown } from './program.ts';
 import type { Definition, Program, Span, Value } from './program.ts';
 
@@ -14,6 +15,7 @@ interface Place {
   holder: Holder | null;
 }
 
+const startsOfStatements = /^(?:export |import |function |async function |class |const |let )/gm;
 const functions = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunction', 'MethodDeclaration']);
 
 /** Reads a TypeScript or JavaScript source; never fails on text that does not parse. */
@@ -31,7 +33,7 @@ class ScriptReader {
 
   read({ typescript, jsx }: Dialect): Program {
     const configured = parser.configure({ dialect: [typescript ? 'ts' : '', jsx ? 'jsx' : ''].join(' ').trim() });
-    this.visitAll(configured.parse(this.text).topNode, this.module());
+    for (const piece of parseInPieces(configured, this.text, startsOfStatements)) this.visitAll(piece, this.module());
     return this.program;
   }
 

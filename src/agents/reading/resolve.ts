@@ -6,7 +6,7 @@ const maxAlternatives = 8;
 /**
  * What a value can be, as paths from the module it comes from: `openai.OpenAI().chat.completions.create` for a method of an
  * instance, wherever and under whatever name it was imported and made. A path whose beginning is not known starts with `?`,
- * one of a name that nothing in the file binds with `global.`.
+ * one of a name that nothing in the file binds with `global.`, one of a class of the file that extends nothing known with `local.`.
  */
 export function resolve(value: Value, scope: Scope, steps = maxSteps): string[] {
   return [...new Set(alternatives(value, scope, steps))].slice(0, maxAlternatives);
@@ -22,9 +22,9 @@ function alternatives(value: Value, scope: Scope, steps: number): string[] {
     case 'call': return called(value, scope, steps);
     case 'self': return value.of.bases.flatMap((base) => resolve(base, value.of.scope.parent ?? scope, steps - 1)).map((path) => `${path}()`);
     case 'definition': {
-      const { bases, name, scope: inner } = value.definition;
+      const { bases, kind, name, scope: inner } = value.definition;
       const inherited = bases.flatMap((base) => resolve(base, inner.parent ?? scope, steps - 1));
-      return inherited.length > 0 ? inherited : [`?${name ?? ''}`];
+      return inherited.length > 0 ? inherited : [`${kind === 'class' ? 'local.' : '?'}${name ?? ''}`];
     }
     default: return [];
   }
