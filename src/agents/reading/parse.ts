@@ -7,27 +7,24 @@ const text_ = /^(String|FormatString|ContinuedString|TemplateString|RegExp|JSX\w
 const statement = /(Statement|Declaration|FunctionDefinition|ClassDefinition)$/;
 
 /**
- * Parses a source that may be in the middle of an edit. A bracket that is still open makes a parser take the statements below
- * it for its contents; so a statement of the module (`starts` matches its beginning, in the first column) that was lost in this
- * way begins a new piece, which is parsed anew. Offsets are those of the whole text. Returns the top node of each piece.
+ * Takes a source apart that does not parse because it is in the middle of an edit. A bracket that is still open makes a parser
+ * take the statements below it for its contents; so a statement of the module (`starts` matches its beginning, in the first
+ * column) that was lost in this way begins a new piece, which is parsed anew. Offsets are those of the whole text.
+ * @param whole what the parser made of the whole text
+ * @returns the top node of each piece
  */
-export function parseInPieces(parser: Parser, text: string, starts: RegExp): SyntaxNode[] {
+export function parseInPieces(parser: Parser, text: string, whole: Tree, starts: RegExp): SyntaxNode[] {
   const pieces: SyntaxNode[] = [];
+  let tree = whole;
   let rest = text;
   for (let from = 0; ;) {
-    const tree = parser.parse(rest);
-    const lost = pieces.length < maxPieces && hasErrors(tree) ? firstLost(tree, rest, starts, from) : null;
+    const lost = pieces.length < maxPieces ? firstLost(tree, rest, starts, from) : null;
     if (lost === null) return [...pieces, tree.topNode];
     pieces.push(parser.parse(rest.slice(0, lost)).topNode);
     from = lost;
     rest = '\n'.repeat(lost) + text.slice(lost);
+    tree = parser.parse(rest);
   }
-}
-
-function hasErrors(tree: Tree): boolean {
-  const cursor = tree.cursor();
-  do if (cursor.type.isError) return true; while (cursor.next());
-  return false;
 }
 
 function firstLost(tree: Tree, text: string, starts: RegExp, after: number): number | null {

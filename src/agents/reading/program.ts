@@ -86,6 +86,8 @@ export interface Program {
   imports: Set<string>;
 }
 
+export const emptyProgram = (language: Program['language']): Program => ({ language, root: new Scope(null), definitions: [], calls: [], exports: [], imports: new Set() });
+
 /** Nesting beyond this is not looked into: generated code, which recursion could not follow. */
 export const maxDepth = 300;
 

@@ -1,7 +1,7 @@
 import type { SyntaxNode } from '@lezer/common';
 import { parser } from '@lezer/python';
 import { parseInPieces } from './parse.ts';
-import { maxDepth, Scope, unknown } from './program.ts';
+import { emptyProgram, maxDepth, Scope, unknown } from './program.ts';
 import type { Definition, Program, Value } from './program.ts';
 
 interface Place { scope: Scope; definition: Definition | null; depth: number }
@@ -16,17 +16,23 @@ export function readPython(text: string): Program {
 
 class PythonReader {
   private readonly text: string;
-  private readonly program: Program = { language: 'python', root: new Scope(null), definitions: [], calls: [], exports: [], imports: new Set() };
+  private program = emptyProgram('python');
+  private sawError = false;
 
   constructor(text: string) {
     this.text = text;
   }
 
   read(): Program {
-    for (const piece of parseInPieces(parser, this.text, startsOfStatements)) this.visitAll(piece, { scope: this.program.root, definition: null, depth: 0 });
+    const tree = parser.parse(this.text);
+    this.visitAll(tree.topNode, this.module());
+    if (!this.sawError) return this.program;
+    this.program = emptyProgram('python');
+    for (const piece of parseInPieces(parser, this.text, tree, startsOfStatements)) this.visitAll(piece, this.module());
     return this.program;
   }
 
+  private module(): Place { return { scope: this.program.root, definition: null, depth: 0 }; }
   private textOf(node: SyntaxNode): string { return this.text.slice(node.from, node.to); }
 
   private visitAll(node: SyntaxNode, place: Place): void {
@@ -36,9 +42,10 @@ class PythonReader {
   }
 
   private visit(node: SyntaxNode, place: Place): void {
+    if (node.type.isError) this.sawError = true;
     // A definition in the first column is the module's, also when a parenthesis that is still open above it says otherwise.
     if (place.definition !== null && statementsOfTheModule.has(node.name) && this.isAtLineStart(node)) {
-      place = { scope: this.program.root, definition: null, depth: 0 };
+      place = this.module();
     }
     switch (node.name) {
       case 'ImportStatement': this.readImport(node, place.scope); return;

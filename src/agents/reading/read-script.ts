@@ -1,7 +1,7 @@
 import type { SyntaxNode } from '@lezer/common';
 import { parser } from '@lezer/javascript';
 import { parseInPieces } from './parse.ts';
-import { maxDepth, Scope, unknown } from './program.ts';
+import { emptyProgram, maxDepth, Scope, unknown } from './program.ts';
 import type { Definition, Program, Span, Value } from './program.ts';
 
 export interface Dialect { typescript: boolean; jsx: boolean }
@@ -25,7 +25,8 @@ export function readScript(text: string, dialect: Dialect): Program {
 
 class ScriptReader {
   private readonly text: string;
-  private readonly program: Program = { language: 'node', root: new Scope(null), definitions: [], calls: [], exports: [], imports: new Set() };
+  private program = emptyProgram('node');
+  private sawError = false;
 
   constructor(text: string) {
     this.text = text;
@@ -33,7 +34,11 @@ class ScriptReader {
 
   read({ typescript, jsx }: Dialect): Program {
     const configured = parser.configure({ dialect: [typescript ? 'ts' : '', jsx ? 'jsx' : ''].join(' ').trim() });
-    for (const piece of parseInPieces(configured, this.text, startsOfStatements)) this.visitAll(piece, this.module());
+    const tree = configured.parse(this.text);
+    this.visitAll(tree.topNode, this.module());
+    if (!this.sawError) return this.program;
+    this.program = emptyProgram('node');
+    for (const piece of parseInPieces(configured, this.text, tree, startsOfStatements)) this.visitAll(piece, this.module());
     return this.program;
   }
 
@@ -47,6 +52,7 @@ class ScriptReader {
   }
 
   private visit(node: SyntaxNode, place: Place): void {
+    if (node.type.isError) this.sawError = true;
     if (functions.has(node.name)) {
       this.readFunction(node, place);
       return;
