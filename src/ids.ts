@@ -6,8 +6,11 @@ export const commands = {
   openTrace: 'agentTrainer.openTrace',
   stopRun: 'agentTrainer.stopRun',
   showLog: 'agentTrainer.showLog',
+  refreshAgents: 'agentTrainer.refreshAgents',
 } as const;
 
 export const settings = { nodePath: 'agentTrainer.nodePath' } as const;
+
+export const views = { agents: 'agentTrainer.agents' } as const;
 
 export const panels = { training: 'agentTrainer.training', trace: 'agentTrainer.trace' } as const;

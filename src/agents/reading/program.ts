@@ -24,7 +24,7 @@ export const unknown: Value = { kind: 'unknown' };
 /** A part of the text, in UTF-16 units from its start. */
 export interface Span { from: number; to: number }
 
-interface Binding { value: Value; scope: Scope; at: Span }
+export interface Binding { value: Value; scope: Scope; at: Span }
 
 export class Scope {
   readonly parent: Scope | null;

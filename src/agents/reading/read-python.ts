@@ -199,6 +199,7 @@ class PythonReader {
       alias = null;
     };
     for (let node = statement.firstChild; node !== null; node = node.nextSibling) {
+      if (node.type.isError) this.sawError = true;
       if (node.name === 'from') isFrom = true;
       else if (node.name === 'import' && isFrom) {
         module = dotted;
@@ -216,24 +217,25 @@ class PythonReader {
     close();
   }
 
-  private lastValue(node: SyntaxNode): Value {
-    return node.lastChild === null ? unknown : this.value(node.lastChild);
+  private lastValue(node: SyntaxNode, depth = 0): Value {
+    return node.lastChild === null ? unknown : this.value(node.lastChild, depth);
   }
 
-  private value(node: SyntaxNode): Value {
+  private value(node: SyntaxNode, depth = 0): Value {
+    if (depth > maxDepth) return unknown;
     switch (node.name) {
       case 'VariableName': return { kind: 'name', name: this.textOf(node) };
       case 'MemberExpression': {
         const property = node.getChild('PropertyName');
-        return node.firstChild === null ? unknown : { kind: 'member', of: this.value(node.firstChild), name: property === null ? '[]' : this.textOf(property) };
+        return node.firstChild === null ? unknown : { kind: 'member', of: this.value(node.firstChild, depth + 1), name: property === null ? '[]' : this.textOf(property) };
       }
       case 'CallExpression': {
         const list = node.getChild('ArgList');
-        return node.firstChild === null ? unknown : { kind: 'call', of: this.value(node.firstChild), args: list === null ? () => [] : this.lazyArguments(list) };
+        return node.firstChild === null ? unknown : { kind: 'call', of: this.value(node.firstChild, depth + 1), args: list === null ? () => [] : this.lazyArguments(list) };
       }
-      case 'AwaitExpression': case 'NamedExpression': case 'UnaryExpression': case 'YieldExpression': return this.lastValue(node);
+      case 'AwaitExpression': case 'NamedExpression': case 'UnaryExpression': case 'YieldExpression': return this.lastValue(node, depth + 1);
       case 'ParenthesizedExpression': case 'BinaryExpression': case 'ConditionalExpression': case 'ArrayExpression': case 'TupleExpression': case 'ContinuedString':
-        return { kind: 'either', parts: childrenOf(node).map((child) => this.value(child)).filter((value) => value.kind !== 'unknown') };
+        return { kind: 'either', parts: childrenOf(node).map((child) => this.value(child, depth + 1)).filter((value) => value.kind !== 'unknown') };
       case 'String': case 'FormatString': return { kind: 'text', text: this.textOf(node).replace(/^[a-zA-Z]*/, '') };
       default: return unknown;
     }

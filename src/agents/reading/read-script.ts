@@ -225,6 +225,7 @@ class ScriptReader {
 
   private readImport(node: SyntaxNode, scope: Scope): void {
     const source = node.getChild('String');
+    if (source === null || node.getChild('⚠') !== null || node.getChild('ImportGroup')?.getChild('⚠') != null) this.sawError = true;
     if (source === null) return;
     const module = this.textOf(source).slice(1, -1);
     this.program.imports.add(module);
@@ -276,32 +277,33 @@ class ScriptReader {
     return { kind: 'either', parts };
   }
 
-  private lastValue(node: SyntaxNode): Value {
+  private lastValue(node: SyntaxNode, depth = 0): Value {
     let last = node.lastChild;
     if (last?.name === ';') last = last.prevSibling;
-    return last === null ? unknown : this.value(last);
+    return last === null ? unknown : this.value(last, depth);
   }
 
-  private value(node: SyntaxNode): Value {
+  private value(node: SyntaxNode, depth = 0): Value {
+    if (depth > maxDepth) return unknown;
     switch (node.name) {
       case 'VariableName': case 'VariableDefinition': return { kind: 'name', name: this.textOf(node) };
       case 'this': return { kind: 'name', name: 'this' };
       case 'MemberExpression': {
         const property = node.getChild('PropertyName') ?? node.getChild('PrivatePropertyName');
-        return node.firstChild === null ? unknown : { kind: 'member', of: this.value(node.firstChild), name: property === null ? '[]' : this.textOf(property) };
+        return node.firstChild === null ? unknown : { kind: 'member', of: this.value(node.firstChild, depth + 1), name: property === null ? '[]' : this.textOf(property) };
       }
-      case 'InstantiationExpression': case 'PostfixExpression': return node.firstChild === null ? unknown : this.value(node.firstChild);
+      case 'InstantiationExpression': case 'PostfixExpression': return node.firstChild === null ? unknown : this.value(node.firstChild, depth + 1);
       case 'NewExpression': case 'CallExpression': {
         const callee = node.name === 'NewExpression' ? node.firstChild?.nextSibling : node.firstChild;
         const list = node.getChild('ArgList');
         if (callee == null) return unknown;
         if (callee.name === 'VariableName' && this.textOf(callee) === 'require') return this.module_(list?.getChild('String') ?? null);
-        return { kind: 'call', of: this.value(callee), args: list === null ? () => [] : () => childrenOf(list).map((child) => this.value(child)) };
+        return { kind: 'call', of: this.value(callee, depth + 1), args: list === null ? () => [] : () => childrenOf(list).map((child) => this.value(child, depth + 1)) };
       }
       case 'DynamicImport': return this.module_(node.getChild('String'));
-      case 'AwaitExpression': case 'UnaryExpression': case 'AssignmentExpression': case 'YieldExpression': return this.lastValue(node);
+      case 'AwaitExpression': case 'UnaryExpression': case 'AssignmentExpression': case 'YieldExpression': return this.lastValue(node, depth + 1);
       case 'ParenthesizedExpression': case 'BinaryExpression': case 'ConditionalExpression': case 'ArrayExpression':
-        return { kind: 'either', parts: childrenOf(node).map((child) => this.value(child)).filter((value) => value.kind !== 'unknown') };
+        return { kind: 'either', parts: childrenOf(node).map((child) => this.value(child, depth + 1)).filter((value) => value.kind !== 'unknown') };
       case 'String': case 'TemplateString': return { kind: 'text', text: this.textOf(node) };
       default: return unknown;
     }

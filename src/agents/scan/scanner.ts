@@ -102,8 +102,8 @@ export class Scanner {
       let length = 0;
       for (let more = 1; more > 0 && length < size; length += more) more = readSync(descriptor, this.buffer, length, size - length, length);
       // The words looked for are ASCII: bytes will do, and few files have to be decoded.
-      if (!mayHoldAgent(this.buffer.latin1Slice(0, length))) return { known: { mtimeMs, size, agents: [] }, isNew: false };
-      return { known: { mtimeMs, size, agents: detect(path, this.buffer.utf8Slice(0, length)) }, isNew: true };
+      if (!mayHoldAgent(this.buffer.toString('latin1', 0, length))) return { known: { mtimeMs, size, agents: [] }, isNew: false };
+      return { known: { mtimeMs, size, agents: detect(path, this.buffer.toString('utf8', 0, length)) }, isNew: true };
     } catch {
       return null;
     } finally {

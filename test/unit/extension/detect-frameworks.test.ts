@@ -41,3 +41,25 @@ for (const [golden, fallback] of [['python.txt', 'a.py'], ['script.txt', 'a.ts']
     });
   });
 }
+
+describe('sources in the middle of an edit', () => {
+  for (const [golden, fallback] of [['python.txt', 'a.py'], ['script.txt', 'a.ts']] as const) {
+    it(`any beginning of the sources of ${golden} can be read`, () => {
+      for (const { file, source } of casesOf(join(import.meta.dirname, '..', '..', 'fixtures', 'detect', golden), fallback)) {
+        const names = new Set(detect(file, source).map((agent) => agent.name));
+        for (let end = 0; end < source.length; end += 29) for (const agent of detect(file, source.slice(0, end))) assert.ok(agent.to <= end && agent.name.length > 0);
+        assert.deepEqual(new Set(detect(file, `${source}\n\n`).map((agent) => agent.name)), names);
+      }
+    });
+  }
+
+  it('definitions that lead back to themselves end', () => {
+    assert.deepEqual(detect('a.py', 'import openai\nclass A(A): pass\ndef f(): return f()\ndef g(x):\n  x = x\n  x = [x, g(x)]\n  return f().responses.create(x).chat(A().x)\n').map(({ name }) => name), ['g']);
+    assert.deepEqual(detect('a.ts', "import OpenAI from 'openai';\nconst f = () => g(); const g = () => f();\nexport function h(x) { x = x + x; return f().chat.completions.create(x); }\n").map(({ name }) => name), ['h']);
+  });
+
+  it('generated code that is nested deeply is left alone', () => {
+    assert.deepEqual(detect('a.ts', `import OpenAI from 'openai';\nexport const x = ${'['.repeat(5000)}${']'.repeat(5000)}; new OpenAI().responses.create({});`), []);
+    assert.deepEqual(detect('a.py', `import openai\nx = ${'('.repeat(3000)}1${')'.repeat(3000)}\nopenai.responses.create(${'1+'.repeat(20_000)}1)`), []);
+  });
+});
