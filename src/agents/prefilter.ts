@@ -5,7 +5,7 @@
 const wrapped = [/agent_trainer|agentlightning|agent-trainer/, /rollout|LitAgent/] as const;
 
 /** One cheap pass over all words that begin a row; few files have any of them. */
-const anything = /completions|nthropic|angchain|anggraph|litellm|crew|autogen|ag2|letta|openai|(?:generate|stream)(?:Text|Object|UI)|LoopAgent|Experimental_Agent|Runner|agent_trainer|agentlightning|agent-trainer/;
+const anything = /completions|['"]ai['"]|nthropic|angchain|anggraph|litellm|crew|autogen|ag2|letta|openai|(?:generate|stream)(?:Text|Object|UI)|LoopAgent|Experimental_Agent|Runner|agent_trainer|agentlightning|agent-trainer/;
 
 const rows: readonly (readonly RegExp[])[] = [
   wrapped,

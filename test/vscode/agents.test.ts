@@ -59,7 +59,7 @@ describe('the Agents view in a real VS Code', function () {
   });
 
   const open = (): VSCodeWindow => window ?? assert.fail('no window');
-  const rows = (): Locator => open().page.locator('.pane', { has: open().page.locator('[aria-label="Agents Section"], .title:text-is("Agents")') }).locator('.monaco-list-row');
+  const rows = (): Locator => open().page.locator('[role=tree][aria-label="Agents"] .monaco-list-row');
   const row = (name: string): Locator => rows().filter({ has: open().page.locator(`.label-name:text-is("${name}")`) });
   const listed = async (): Promise<string[]> => (await rows().locator('.monaco-icon-label').allInnerTexts()).map((text) => text.replace(/\s+/g, ' ').trim());
 

@@ -45,11 +45,7 @@ export class Scope {
 
   /** The bindings of a name in the innermost scope that has it. */
   lookUp(name: string): Binding[] | undefined {
-    for (let scope: Scope | null = this; scope !== null; scope = scope.parent) {
-      const found = scope.names.get(name);
-      if (found !== undefined) return found;
-    }
-    return undefined;
+    return this.names.get(name) ?? this.parent?.lookUp(name);
   }
 }
 
