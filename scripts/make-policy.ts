@@ -1,6 +1,6 @@
 /**
  * Makes the sample agent's policy: a random corpus, a tokenizer trained on it, and a small decoder trained on it from scratch with this project's own engine.
- * Seeded: the same settings and number of threads give the same files. Progress goes to stderr.
+ * Seeded: the same settings, engine and number of threads give the same files. Progress goes to stderr.
  * Run: npm run make:policy [-- --out FOLDER --steps N --threads N]
  */
 import { mkdir, writeFile } from 'node:fs/promises';

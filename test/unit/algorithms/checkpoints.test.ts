@@ -31,7 +31,7 @@ describe('checkpoints', () => {
   it('goes back to an earlier one when the last is damaged, keeps that aside, and can save the step again', async () => {
     for (const name of ['step-000003', 'step-000004', 'step-000005.tmp-1234']) mkdirSync(path.join(folder, name));
     const checkpoints = new Checkpoints(folder, 3);
-    const restorable = { ...policy, restore: async (from: string) => { if (from.endsWith('4')) throw new TrainerError('bad_input', 'cut off'); } } as Policy;
+    const restorable = { ...policy, restore: async (from: string) => { if (from.endsWith('4')) throw new TrainerError('bad_input', 'cut off'); } };
     const told: string[] = [];
     assert.equal(await checkpoints.restore(restorable, (message) => told.push(message)), 3);
     assert.match(told.join(), /^The checkpoint of step 5 is damaged .*step-000004\.damaged: cut off$/);
@@ -41,7 +41,7 @@ describe('checkpoints', () => {
 
   it('a policy that fails for another reason does not cost checkpoints', async () => {
     mkdirSync(path.join(folder, 'step-000003'));
-    const failing = { restore: () => Promise.reject(new TrainerError('environment', 'no memory')) } as unknown as Policy;
+    const failing = { ...policy, restore: () => Promise.reject(new TrainerError('environment', 'no memory')) };
     await assert.rejects(new Checkpoints(folder, 2).restore(failing, () => assert.fail()), /no memory/);
     assert.deepEqual(readdirSync(folder), ['step-000003']);
   });
