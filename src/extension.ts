@@ -43,6 +43,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const selector = agentFileExtensions.map((extension) => ({ scheme: 'file', pattern: `**/*.${extension}` }));
   const remember = (): void => { rememberAgents(vscode, workspaces, finder.wrapped()).catch((error: unknown) => { log.background('The agents could not be noted', error); }); };
 
+  finder.start();
   context.subscriptions.push(
     log.channel, workspaces, finder, finder.onChanged(remember),
     createStatusBar(vscode, workspaces),
@@ -58,6 +59,5 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.window.registerWebviewPanelSerializer(panels.training, { deserializeWebviewPanel: async (panel, state) => { services.training.restore(panel, state); } }),
     vscode.window.registerWebviewPanelSerializer(panels.trace, { deserializeWebviewPanel: (panel, state) => services.trace.restore(panel, state).catch((error: unknown) => { log.background('The trace panel could not be restored', error); }) }),
   );
-  finder.start();
   if (vscode.workspace.isTrusted) workspaces.attachAll().catch((error: unknown) => { log.background('A running trainer could not be joined', error); });
 }

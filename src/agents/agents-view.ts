@@ -14,6 +14,7 @@ export function createAgentsView({ vscode, finder, workspaces }: Services): Disp
     getTreeItem: (node) => (node.kind === 'folder' ? folderItem(node) : agentItem(node)),
     async getChildren(node) {
       if (node !== undefined) return node.kind === 'folder' ? node.agents : [];
+      await finder.quiet(); // meanwhile the view shows progress, not that there is nothing
       const rewards = await lastRewards();
       return agentsTree(finder.all(), {
         t: (text, ...values) => vscode.l10n.t(text, ...values),
@@ -67,6 +68,5 @@ export function createAgentsView({ vscode, finder, workspaces }: Services): Disp
 
   const view = vscode.window.createTreeView(views.agents, { treeDataProvider: provider, showCollapseAll: true });
   const refresh = (): void => { changed.fire(); };
-  void vscode.window.withProgress({ location: { viewId: views.agents } }, () => finder.quiet());
   return vscode.Disposable.from(view, changed, finder.onChanged(refresh), workspaces.onChanged(refresh), vscode.workspace.onDidGrantWorkspaceTrust(refresh));
 }
