@@ -59,7 +59,7 @@ function agentNode(agent: WorkspaceAgent, fileName: string, { t, lastReward }: T
   ].join('\n');
   return {
     kind: 'agent', agent, uri: agent.file, file: agent.file.fsPath, name: agent.name, line: agent.line, label,
-    description: [fileName, agent.framework, ...(reward === null ? [] : [t('reward {0}', number(reward, 2))])].join(' · '),
+    description: [agent.framework, ...(reward === null ? [] : [t('reward {0}', number(reward, 2))]), fileName].join(' · '),
     tooltip, icon: isWrapped ? 'rocket' : 'circle-outline', contextValue: `agent.${agent.kind}`,
   };
 }

@@ -44,8 +44,6 @@ describe('the Agents view in a real VS Code', function () {
     const run = aRun('dev', { agent: 'bots/solver.py:solve', status: 'succeeded', phase: 'done', result: { run_id: 'r', rollouts: [], mean_reward: 0.625 } });
     trainer.runs.set(run.run_id, run);
     window = await VSCodeWindow.open(code, packedExtension(), join(root, 'shop.code-workspace'));
-    await open().page.locator('.activitybar .action-label[aria-label="Agent Trainer"]').click();
-    await row('solve').waitFor({ timeout: 60_000 });
   });
 
   afterEach(async function () {
@@ -60,8 +58,8 @@ describe('the Agents view in a real VS Code', function () {
 
   const open = (): VSCodeWindow => window ?? assert.fail('no window');
   const rows = (): Locator => open().page.locator('[role=tree][aria-label="Agents"] .monaco-list-row');
-  const row = (name: string): Locator => rows().filter({ has: open().page.locator(`.label-name:text-is("${name}")`) });
-  const listed = async (): Promise<string[]> => (await rows().locator('.monaco-icon-label').allInnerTexts()).map((text) => text.replace(/\s+/g, ' ').trim());
+  const row = (name: string): Locator => open().page.locator(`[role=tree][aria-label="Agents"] .monaco-list-row[aria-label^="${name}, "]`);
+  const listed = (): Promise<string[]> => rows().evaluateAll((all) => all.map((one) => ['.label-name', '.label-description'].map((part) => one.querySelector(part)?.textContent ?? '').join(' ').trim()));
 
   function write(path: string, text: string): void {
     mkdirSync(join(root, path, '..'), { recursive: true });
@@ -69,9 +67,10 @@ describe('the Agents view in a real VS Code', function () {
   }
 
   it('lists the agents of all folders with framework and last reward, and neither excluded nor ignored ones', async () => {
-    await row('solve').filter({ hasText: 'reward 0.63' }).waitFor();
+    await open().page.locator('.activitybar .action-label[aria-label="Agent Trainer"]').click();
+    await row('solve').filter({ hasText: 'reward 0.63' }).waitFor({ timeout: 60_000 });
     assert.deepEqual(await listed(), [
-      'app/bots', 'ask chat.ts · Vercel AI SDK', 'solve solver.py · OpenAI · reward 0.63', 'app/research', 'research graph.py · LangGraph', 'tools', 'Reviewer.review review.py · Anthropic',
+      'app/bots', 'ask Vercel AI SDK · chat.ts', 'solve OpenAI · reward 0.63 · solver.py', 'app/research', 'research LangGraph · graph.py', 'tools', 'Reviewer.review Anthropic · review.py',
     ]);
   });
 
@@ -111,7 +110,7 @@ describe('the Agents view in a real VS Code', function () {
   it('follows an edit before it is saved', async () => {
     await open().openFile('draft.py');
     await open().page.keyboard.insertText('import openai\n\ndef typed(question):\n    return openai.responses.create(input=question');
-    await row('typed').filter({ hasText: 'draft.py · OpenAI' }).waitFor();
+    await row('typed').filter({ hasText: 'OpenAI · draft.py' }).waitFor();
     await open().page.keyboard.press('Control+Z');
     await row('typed').waitFor({ state: 'detached' });
   });

@@ -19,17 +19,17 @@ describe('the Agents view', () => {
     const tree = agentsTree(agents, { t, relative: (file) => file.fsPath.slice(3), rootLabel: () => 'w', lastReward: (agent) => (agent.name === 'solve' ? 0.6249 : null) });
     const text = tree.map((folder) => `${folder.label}\n${folder.agents.map((node) => `  ${node.icon} ${node.label} | ${node.description} | line ${node.line} | ${node.contextValue}\n    ${node.tooltip.replaceAll('\n', '\n    ')}\n`).join('')}`).join('');
     assert.equal(text, `bots
-  rocket solve | solver.py · OpenAI · reward 0.62 | line 4 | agent.wrapped
+  rocket solve | OpenAI · reward 0.62 · solver.py | line 4 | agent.wrapped
     solve can be run and trained: decorated with @rollout at line 5
     Framework: OpenAI
     Mean reward of the last run: 0.625
 bots/web
-  circle-outline default export | ask.ts · Vercel AI SDK | line 1 | agent.candidate
+  circle-outline default export | Vercel AI SDK · ask.ts | line 1 | agent.candidate
     default export may be an agent: calls generateText at line 3
     Framework: Vercel AI SDK
     Make it trainable to run and train it.
 w
-  circle-outline ask | main.py · LiteLLM | line 1 | agent.candidate
+  circle-outline ask | LiteLLM · main.py | line 1 | agent.candidate
     ask may be an agent: calls litellm.completion at line 2
     Framework: LiteLLM
     Make it trainable to run and train it.
