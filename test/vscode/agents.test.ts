@@ -59,7 +59,10 @@ describe('the Agents view in a real VS Code', function () {
   const open = (): VSCodeWindow => window ?? assert.fail('no window');
   const rows = (): Locator => open().page.locator('[role=tree][aria-label="Agents"] .monaco-list-row');
   const row = (name: string): Locator => open().page.locator(`[role=tree][aria-label="Agents"] .monaco-list-row[aria-label^="${name}, "]`);
-  const listed = (): Promise<string[]> => rows().evaluateAll((all) => all.map((one) => ['.label-name', '.label-description'].map((part) => one.querySelector(part)?.textContent ?? '').join(' ').trim()));
+  const listed = (): Promise<string[]> => rows().evaluateAll((all) => all.map((one) => {
+    const part = (selector: string): string => (one as unknown as { querySelector(selector: string): { textContent: string } | null }).querySelector(selector)?.textContent ?? '';
+    return `${part('.label-name')} ${part('.label-description')}`.trim();
+  }));
 
   function write(path: string, text: string): void {
     mkdirSync(join(root, path, '..'), { recursive: true });
