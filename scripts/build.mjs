@@ -22,6 +22,8 @@ const trainerEntries = { cli: 'trainer/cli/main.ts', 'policy-worker': 'trainer/p
 
 const builds = [
   { ...node, entryPoints: ['src/extension.ts'], outfile: 'dist/extension.cjs', format: 'cjs', external: ['vscode', 'bufferutil', 'utf-8-validate'] },
+  // A thread of the extension host.
+  { ...node, entryPoints: { 'agent-worker': 'src/agents/scan/worker.ts' }, outdir: 'dist', outExtension: { '.js': '.cjs' }, format: 'cjs' },
   {
     ...node, entryPoints: Object.fromEntries(Object.entries(trainerEntries).filter(([, file]) => existsSync(file))), outdir: 'dist/trainer',
     format: 'esm', splitting: true, chunkNames: 'chunk-[hash]', external: [...external, 'bufferutil', 'utf-8-validate'], banner: requireForEsm,

@@ -2,8 +2,10 @@ import * as vscode from 'vscode';
 import { join } from 'node:path';
 import { agentFileExtensions } from './agents/detect.ts';
 import { AgentLenses } from './agents/code-lens.ts';
+import { createAgentsView } from './agents/agents-view.ts';
 import { AgentFinder } from './agents/find-agents.ts';
 import { rememberAgents } from './agents/remember.ts';
+import { AgentReader } from './agents/scan/agent-reader.ts';
 import { AnnotationBook } from './annotations/annotation-book.ts';
 import { AnnotationLenses } from './annotations/annotation-lenses.ts';
 import { LineDecorations } from './annotations/line-decorations.ts';
@@ -33,12 +35,10 @@ import type { Services } from './services.ts';
 import { createStatusBar } from './status-bar.ts';
 import { Workspaces } from './workspaces.ts';
 
-const rescanMs = 500;
-
 /** Wiring only. Nothing is awaited: scans and a trainer that outlived its window are found in the background. */
 export function activate(context: vscode.ExtensionContext): void {
   const log = new Log(vscode);
-  const finder = new AgentFinder(vscode);
+  const finder = new AgentFinder(vscode, new AgentReader(join(context.extensionPath, 'dist', 'agent-worker.cjs')), log);
   const workspaces = new Workspaces(vscode, join(context.extensionPath, 'dist', 'trainer', 'cli.js'), log);
   const annotations = new AnnotationBook(vscode, workspaces, log);
   const services = { vscode, log, finder, workspaces, endpoints: new EndpointBook(context.secrets, context.globalState) } as Services;
@@ -58,16 +58,14 @@ export function activate(context: vscode.ExtensionContext): void {
       }
     });
   const selector = agentFileExtensions.map((extension) => ({ scheme: 'file', pattern: `**/*.${extension}` }));
-  const sources = vscode.workspace.createFileSystemWatcher(`**/*.{${agentFileExtensions.join(',')}}`);
-  const rescan = coalesce(() => { finder.scan().catch((error: unknown) => { log.background('Looking for agents failed', error); }); }, rescanMs);
-  finder.onFound = (agents) => { rememberAgents(vscode, workspaces, agents).catch((error: unknown) => { log.background('The agents could not be noted', error); }); };
+  const remember = (): void => { rememberAgents(vscode, workspaces, finder.wrapped()).catch((error: unknown) => { log.background('The agents could not be noted', error); }); };
 
+  finder.start();
   context.subscriptions.push(
-    log.channel, workspaces, rescan, sources,
-    sources.onDidCreate(rescan), sources.onDidChange(rescan), sources.onDidDelete(rescan),
+    log.channel, workspaces, finder, finder.onChanged(remember),
     createStatusBar(vscode, workspaces),
     vscode.languages.registerCodeLensProvider(selector, new AnnotationLenses(vscode, annotations)), // shown after those registered later
-    vscode.languages.registerCodeLensProvider(selector, new AgentLenses(vscode)),
+    vscode.languages.registerCodeLensProvider(selector, new AgentLenses(vscode, finder)),
     annotations, new LineDecorations(vscode, annotations, context),
     command(commands.dryRunWith, dryRunWith),
     command(commands.checkEndpoint, checkEndpoint),
@@ -88,10 +86,11 @@ export function activate(context: vscode.ExtensionContext): void {
     command(commands.revealCheckpoint, revealCheckpoint),
     command(commands.copyCheckpointPath, copyCheckpointPath),
     new RunsTree(services).register(),
+    command(commands.refreshAgents, () => finder.scan()),
     command(commands.showLog, () => { log.channel.show(); }),
+    createAgentsView(services),
     vscode.window.registerWebviewPanelSerializer(panels.training, { deserializeWebviewPanel: async (panel, state) => { services.training.restore(panel, state); } }),
     vscode.window.registerWebviewPanelSerializer(panels.trace, { deserializeWebviewPanel: (panel, state) => services.trace.restore(panel, state).catch((error: unknown) => { log.background('The trace panel could not be restored', error); }) }),
   );
-  rescan();
   if (vscode.workspace.isTrusted) workspaces.attachAll().catch((error: unknown) => { log.background('A running trainer could not be joined', error); });
 }

@@ -19,10 +19,13 @@ export const commands = {
   checkEndpoint: 'agentTrainer.checkEndpoint',
   debugRollout: 'agentTrainer.debugRollout',
   showLatestRollout: 'agentTrainer.showLatestRollout',
+  refreshAgents: 'agentTrainer.refreshAgents',
 } as const;
 
 export const settings = { nodePath: 'agentTrainer.nodePath', annotations: 'agentTrainer.annotations.enabled' } as const;
 
+/** Tree views, as in package.json. */
+export const views = { agents: 'agentTrainer.agents',runs: 'agentTrainer.runs' } as const;
+
 export const panels = { training: 'agentTrainer.training', trace: 'agentTrainer.trace' } as const;
 
-export const views = { runs: 'agentTrainer.runs' } as const;

@@ -4,6 +4,7 @@ import { WorkspaceState } from './state/workspace-state.ts';
 import type { NodeProgram } from './trainer/find-node.ts';
 import type { RpcClient } from './trainer/rpc-client.ts';
 import { Supervisor } from './trainer/supervisor.ts';
+import { lastReward } from './runs/last-reward.ts';
 import type { Run } from '../trainer/protocol/run.ts';
 
 export interface WorkspaceOptions { folder: string; cli: string; findNode: () => Promise<NodeProgram>; log: Log }
@@ -59,6 +60,10 @@ export class Workspace {
     const wasActive = this.activeRuns.has(run_id);
     if (isActive(run)) this.activeRuns.add(run_id);
     else this.activeRuns.delete(run_id);
+    const reward = lastReward(run, this.book.entries.get(run_id)?.steps ?? []);
+    if (reward !== null) {
+      this.state().then((state) => state.rememberReward(run, reward)).catch((error: unknown) => { this.log.background('The reward could not be noted in workspace.json', error); });
+    }
     if (isActive(run) !== wasActive) {
       this.state().then((state) => state.rememberRun(run)).catch((error: unknown) => { this.log.background('The run could not be noted in workspace.json', error); });
     }

@@ -1,7 +1,7 @@
 import type { CodeLens, CodeLensProvider, Event, TextDocument } from 'vscode';
 import { commands } from '../ids.ts';
 import type { VSCode } from '../vscode.ts';
-import { detectAgents } from './detect.ts';
+import type { AgentFinder } from './find-agents.ts';
 
 /** What a lens hands its command. */
 export interface AgentArgument { file: string; name: string }
@@ -11,14 +11,18 @@ export class AgentLenses implements CodeLensProvider {
   readonly onDidChangeCodeLenses: Event<void>;
   private readonly vscode: VSCode;
 
-  constructor(vscode: VSCode) {
+  private readonly finder: AgentFinder;
+
+  constructor(vscode: VSCode, finder: AgentFinder) {
     this.vscode = vscode;
+    this.finder = finder;
     this.onDidChangeCodeLenses = vscode.workspace.onDidGrantWorkspaceTrust;
   }
 
-  provideCodeLenses(document: TextDocument): CodeLens[] {
+  async provideCodeLenses(document: TextDocument): Promise<CodeLens[]> {
     const { l10n, Range, workspace } = this.vscode;
-    return detectAgents(document.fileName, document.getText()).flatMap((agent) => {
+    const agents = await this.finder.in(document);
+    return agents.filter((agent) => agent.kind === 'wrapped').flatMap((agent) => {
       const range = new Range(document.positionAt(agent.from), document.positionAt(agent.to));
       if (!workspace.isTrusted) return [this.lens(range, '$(shield) ' + l10n.t('Trust this workspace to run this agent'), 'workbench.trust.manage')];
       const argument: AgentArgument = { file: document.uri.fsPath, name: agent.name };

@@ -1,14 +1,32 @@
-import { detectInPython } from './detect-python.ts';
-import { detectInScript } from './detect-script.ts';
+import { mayHoldAgent } from './prefilter.ts';
+import { llmCalls } from './reading/frameworks.ts';
+import type { Framework, LLMCall } from './reading/frameworks.ts';
+import { written } from './reading/program.ts';
+import type { Program } from './reading/program.ts';
+import { readPython } from './reading/read-python.ts';
+import { readScript } from './reading/read-script.ts';
+import { ownerOf, reachedFrom, wrappedAgents } from './reading/wrappers.ts';
 
-/** An agent found by reading its source; nothing is executed. Offsets count UTF-16 units from the start of the text. */
+/** Why something was taken for an agent. Lines count from 0. */
+export type Reason =
+  | { by: 'decorator' | 'call' | 'base'; wrapper: string; line: number }
+  /** The call that reaches the model; `from` and `to` are its callee's. */
+  | { by: 'llm-call'; callee: string; line: number; from: number; to: number };
+
+/** An agent found by reading its source; nothing is executed. Offsets count UTF-16 units from the start of the text, lines from 0. */
 export interface DetectedAgent {
-  /** The name after the colon of `path:name`; 'default' for a default export. */
+  /** `wrapped`: can be run and trained as it is. `candidate`: a function that calls a model. */
+  kind: 'wrapped' | 'candidate';
+  /** The name after the colon of `path:name`: `name`, `Class.method`, or 'default' for a default export. */
   name: string;
   language: 'python' | 'node';
   /** Where its name (or, without one, its wrapper) stands. */
   from: number;
   to: number;
+  line: number;
+  /** How it reaches its model; for a wrapped agent that leaves this to other files, the library that wraps it. */
+  framework: Framework | 'Agent Trainer' | 'Agent Lightning';
+  reason: Reason;
 }
 
 const scriptFile = /\.([cm]?)(ts|js)(x?)$/;
@@ -16,11 +34,82 @@ const scriptFile = /\.([cm]?)(ts|js)(x?)$/;
 /** The languages whose files can hold agents, as file extensions. */
 export const agentFileExtensions = ['py', 'ts', 'tsx', 'mts', 'cts', 'js', 'jsx', 'mjs', 'cjs'] as const;
 
-/** The wrapped agents of a source text, in order. Tolerates syntax errors: the text may be in the middle of an edit. */
-export function detectAgents(fileName: string, text: string): DetectedAgent[] {
-  if (!text.includes('rollout')) return [];
-  if (fileName.endsWith('.py')) return detectInPython(text);
-  const script = scriptFile.exec(fileName);
-  if (script === null || fileName.endsWith('.d.ts')) return [];
-  return detectInScript(text, { typescript: script[2] === 'ts', jsx: script[3] === 'x' || script[2] === 'js' });
+export function isAgentFile(fileName: string): boolean {
+  return fileName.endsWith('.py') || (scriptFile.test(fileName) && !/\.d\.[cm]?ts$/.test(fileName));
 }
+
+/** The wrapped agents of a source text, in order. Parses at once: not for the thread of the extension host, see AgentReader. */
+export function detectAgents(fileName: string, text: string): DetectedAgent[] {
+  return detect(fileName, text).filter((agent) => agent.kind === 'wrapped');
+}
+
+/** The wrapped agents and the candidates of a source text, in order. Tolerates syntax errors: the text may be in the middle of an edit. */
+export function detect(fileName: string, text: string): DetectedAgent[] {
+  if (!isAgentFile(fileName) || !mayHoldAgent(text)) return [];
+  const program = read(fileName, text);
+  const lineOf = lines(text);
+  const calls = llmCalls(program);
+  const wrapped = wrappedAgents(program);
+  const { language } = program;
+  const found: DetectedAgent[] = [];
+  for (const { name, at, by, wrapper, library, definition } of wrapped) {
+    const reached = reachedFrom(program, definition === null ? [] : [definition]);
+    const framework = calls.find(({ call }) => isIn(reached, ownerOf(call.definition)?.definition))?.framework ?? library;
+    found.push({ kind: 'wrapped', name, language, from: at.from, to: at.to, line: lineOf(at.from), framework, reason: { by, wrapper, line: lineOf(at.from) } });
+  }
+  // What a wrapped agent calls is a part of it, not another agent.
+  const parts = reachedFrom(program, wrapped.flatMap(({ definition }) => definition ?? []));
+  const seen = new Set<object>();
+  for (const { call, framework } of calls) {
+    const owner = ownerOf(call.definition);
+    if (owner === null || parts.has(owner.definition) || seen.has(owner.definition)) continue;
+    seen.add(owner.definition);
+    found.push(candidate(owner.name, owner.definition.at, { call, framework }, language, lineOf, text));
+  }
+  return found.sort((a, b) => a.from - b.from);
+}
+
+const isIn = <T>(set: Set<T>, member: T | undefined): boolean => member !== undefined && set.has(member);
+
+function candidate(name: string, at: { from: number; to: number }, { call, framework }: LLMCall, language: DetectedAgent['language'], lineOf: (offset: number) => number, text: string): DetectedAgent {
+  // A chain of calls is written over several lines: the line of the method is the one to show.
+  const end = call.at.to - (/\w*$/.exec(text.slice(call.at.from, call.at.to))?.[0].length ?? 0);
+  return {
+    kind: 'candidate', name, language, from: at.from, to: at.to, line: lineOf(at.from), framework,
+    reason: { by: 'llm-call', callee: written(call.value.of) + (framework === 'HTTP' ? '(…/chat/completions)' : ''), line: lineOf(end), ...call.at },
+  };
+}
+
+function read(fileName: string, text: string): Program {
+  if (fileName.endsWith('.py')) return readPython(text);
+  const script = scriptFile.exec(fileName);
+  return readScript(text, { typescript: script?.[2] === 'ts', jsx: script?.[3] === 'x' || script?.[2] === 'js' });
+}
+
+/** The line of an offset, from 0. */
+function lines(text: string): (offset: number) => number {
+  const starts = [0];
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
+  return (offset) => {
+    let low = 0;
+    let high = starts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((starts[middle] ?? 0) <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  };
+}
+
+/** The reason in words, for example "calls client.chat.completions.create at line 12". */
+export function reasonText(reason: Reason, t: (text: string, ...values: (string | number)[]) => string = plain): string {
+  switch (reason.by) {
+    case 'decorator': return t('decorated with {0} at line {1}', reason.wrapper, reason.line + 1);
+    case 'call': return t('made by {0} at line {1}', reason.wrapper, reason.line + 1);
+    case 'base': return t('extends {0} at line {1}', reason.wrapper, reason.line + 1);
+    case 'llm-call': return t('calls {0} at line {1}', reason.callee, reason.line + 1);
+  }
+}
+
+const plain = (text: string, ...values: (string | number)[]): string => text.replace(/\{(\d)\}/g, (_, index: string) => String(values[Number(index)]));

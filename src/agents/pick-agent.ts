@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { Uri } from 'vscode';
 import { TrainerError } from '../../trainer/protocol/errors.ts';
 import type { VSCode } from '../vscode.ts';
-import { detectAgents } from './detect.ts';
 import type { AgentFinder } from './find-agents.ts';
 
 export interface PickedAgent { file: Uri; name: string }
@@ -16,16 +15,16 @@ const Argument = z.object({ file: z.string(), name: z.string() });
 export async function pickAgent(vscode: VSCode, finder: AgentFinder, argument: unknown): Promise<PickedAgent | undefined> {
   const named = Argument.safeParse(argument);
   if (named.success) return { file: vscode.Uri.file(named.data.file), name: named.data.name };
-  return agentAtCursor(vscode) ?? await chooseAgent(vscode, finder);
+  return await agentAtCursor(vscode, finder) ?? await chooseAgent(vscode, finder);
 }
 
 /** The agent the cursor is in: the last one that starts above it, or the first of the file. */
-function agentAtCursor(vscode: VSCode): PickedAgent | undefined {
+async function agentAtCursor(vscode: VSCode, finder: AgentFinder): Promise<PickedAgent | undefined> {
   const { activeTextEditor, visibleTextEditors } = vscode.window;
   // With the focus in one of our panels no editor is active: then those in sight count.
   for (const { document, selection } of activeTextEditor === undefined ? visibleTextEditors : [activeTextEditor]) {
     const cursor = document.offsetAt(document.lineAt(selection.active.line).range.end);
-    const agents = detectAgents(document.fileName, document.getText());
+    const agents = (await finder.in(document)).filter((agent) => agent.kind === 'wrapped');
     const agent = agents.findLast((candidate) => candidate.from <= cursor) ?? agents[0];
     if (agent !== undefined) return { file: document.uri, name: agent.name };
   }
@@ -34,7 +33,8 @@ function agentAtCursor(vscode: VSCode): PickedAgent | undefined {
 
 async function chooseAgent(vscode: VSCode, finder: AgentFinder): Promise<PickedAgent | undefined> {
   const { l10n, window, workspace } = vscode;
-  const agents = await finder.scan();
+  await finder.scan();
+  const agents = finder.wrapped();
   if (agents.length === 0) {
     throw new TrainerError('not_found', l10n.t('No agent was found. Wrap your agent function with rollout (TypeScript: export const agent = rollout(…), Python: @rollout) and run the command again.'));
   }

@@ -15,6 +15,8 @@ const WorkspaceFile = z.object({
   agents: z.array(z.string()),
   /** By agent: what the last dry run used. */
   dry_runs: z.record(z.string(), z.object({ data: z.string(), policy: z.string().optional() })),
+  /** By agent: the mean reward of its last run that has one. */
+  rewards: z.record(z.string(), z.object({ mean: z.number(), create_time: z.number() })).default({}),
   /** Newest first. */
   runs: z.array(z.object({ run_id: z.string(), kind: RunKind, agent: z.string(), status: RunStatus, create_time: z.number() })),
 });
@@ -32,7 +34,7 @@ export class WorkspaceState {
   /** Opens `<folder>/.agent-trainer/workspace.json`. A file that cannot be read is set aside as workspace.json.bad, and told. */
   static async open(folder: string, warn: (message: string) => void): Promise<WorkspaceState> {
     const file = join(folder, stateFolder, 'workspace.json');
-    const empty: WorkspaceFile = { version: 1, agents: [], dry_runs: {}, runs: [] };
+    const empty: WorkspaceFile = { version: 1, agents: [], dry_runs: {}, rewards: {}, runs: [] };
     await mkdir(join(folder, stateFolder), { recursive: true });
     try {
       const db = await JSONFilePreset<WorkspaceFile>(file, empty);
@@ -46,6 +48,7 @@ export class WorkspaceState {
   }
 
   get agents(): readonly string[] { return this.db.data.agents; }
+  get rewards(): Readonly<Record<string, { mean: number }>> { return this.db.data.rewards; }
   get runs(): WorkspaceFile['runs'] { return this.db.data.runs; }
   lastDryRun(agent: string): { data: string; policy?: string | undefined } | undefined { return this.db.data.dry_runs[agent]; }
 
@@ -60,6 +63,13 @@ export class WorkspaceState {
 
   async forgetRun(run_id: string): Promise<void> {
     await this.db.update((data) => { data.runs = data.runs.filter((run) => run.run_id !== run_id); });
+  }
+
+  /** An earlier run than the one noted is of no interest: runs are told in any order. */
+  async rememberReward({ agent, create_time }: Run, mean: number): Promise<void> {
+    const known = this.db.data.rewards[agent];
+    if (known !== undefined && (known.create_time > create_time || (known.create_time === create_time && known.mean === mean))) return;
+    await this.db.update((data) => { data.rewards[agent] = { mean, create_time }; });
   }
 
   async rememberRun(run: Run): Promise<void> {

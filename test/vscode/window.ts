@@ -16,7 +16,7 @@ export type Theme = keyof typeof themes;
 export const browserFlags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 export const screenshots = join(import.meta.dirname, '..', 'out', 'screenshots');
 
-/** A real VS Code with the extension installed, open on a folder, in a headless browser. */
+/** A real VS Code with the extension installed, open on a folder or a .code-workspace file, in a headless browser. */
 export class VSCodeWindow {
   readonly page: Page;
   private readonly home: string;
@@ -47,7 +47,7 @@ export class VSCodeWindow {
       await saysSo(server, /HTTP server listening/);
       const browser = await chromium.launch({ executablePath: code.chromium, args: browserFlags });
       const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
-      await page.goto(`http://127.0.0.1:${port}/?folder=${encodeURIComponent(folder)}`);
+      await page.goto(`http://127.0.0.1:${port}/?${folder.endsWith('.code-workspace') ? 'workspace' : 'folder'}=${encodeURIComponent(folder)}`);
       await page.locator('.monaco-workbench').waitFor({ timeout: 60_000 });
       return new VSCodeWindow(page, home, server, browser);
     } catch (error) {
