@@ -23,16 +23,17 @@ if (built.status !== 0) process.exit(built.status ?? 1);
 rmSync(stage, { recursive: true, force: true });
 mkdirSync(stage, { recursive: true });
 writeFileSync(join(stage, 'package.json'), `${JSON.stringify(stagedManifest(), null, 2)}\n`);
-for (const name of ['package.nls.json', 'README.md', 'LICENSE', 'l10n', 'media']) {
+for (const name of ['package.nls.json', 'README.md', 'LICENSE', 'media', 'docs/images']) {
   if (existsSync(join(root, name))) cpSync(join(root, name), join(stage, name), { recursive: true });
 }
 for (const name of ['extension.cjs', 'trainer', 'runtime', 'webview', 'agent-trainer.schema.json']) {
   cpSync(join(root, 'dist', name), join(stage, 'dist', name), { recursive: true, filter: (path) => !path.endsWith('.map') });
 }
+writeFileSync(join(stage, '.vscodeignore'), ''); // all that is staged is wanted
 // Beside the programs that load them: vsce leaves a node_modules folder at the root out.
 for (const name of runtimePackages) stagePackage(name, root);
 
-await createVSIX({ cwd: stage, packagePath: output, target: platform, dependencies: false, allowMissingRepository: true, skipLicense: true });
+await createVSIX({ cwd: stage, packagePath: output, target: platform, dependencies: false, allowMissingRepository: true, skipLicense: true, rewriteRelativeLinks: false });
 rmSync(stage, { recursive: true, force: true });
 
 /** Without what only development needs. Dependencies are staged, not installed. */

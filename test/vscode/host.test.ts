@@ -29,7 +29,7 @@ describe('the suite inside the extension host', function () {
     const server = spawn(code.node, [
       code.server, '--host', '127.0.0.1', '--port', String(port), '--without-connection-token', '--accept-server-license-terms', '--enable-smoke-test-driver', '--disable-workspace-trust',
       '--server-data-dir', home, '--telemetry-level', 'off',
-    ], { env: { ...process.env, HOME: home, XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'] ?? join(process.env['HOME'] ?? '', '.cache') }, stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+    ], { env: { ...process.env, HOME: home, XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'] ?? join(process.env['HOME'] ?? '', '.cache') }, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     const browser = await chromium.launch({ executablePath: code.chromium, args: browserFlags });
     try {
       await saysSo(server, /Extension host agent listening/);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { until } from './poll.ts';
 import { descendantsOf, isRunning } from './processes.ts';
 import { packedExtension, realVSCode, root } from './real-vscode.ts';
+import type { RealVSCode } from './real-vscode.ts';
 import { VSCodeWindow } from './window.ts';
 
 const agentFolder = join(root, 'examples', 'sql-agent');
@@ -13,6 +14,7 @@ const agentFolder = join(root, 'examples', 'sql-agent');
 describe('training the sample agent in a real VS Code', function () {
   this.timeout(300_000);
   let folder = '';
+  let realCode: RealVSCode;
   let window: VSCodeWindow | undefined;
 
   before(async function () {
@@ -26,7 +28,8 @@ describe('training the sample agent in a real VS Code', function () {
     mkdirSync(join(folder, 'node_modules'));
     symlinkSync(join(root, 'node_modules', 'sql.js'), join(folder, 'node_modules', 'sql.js')); // what `npm install` would bring
     shortenTraining(join(folder, 'sql-agent', 'agent-trainer.json'));
-    window = await VSCodeWindow.open(code, packedExtension(), folder);
+    realCode = code;
+    await openWindow();
   });
 
   afterEach(async function () {
@@ -38,6 +41,7 @@ describe('training the sample agent in a real VS Code', function () {
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   });
 
+  const openWindow = async (): Promise<void> => { window = await VSCodeWindow.open(realCode, packedExtension(), folder); };
   const open = (): VSCodeWindow => window ?? assert.fail('no window');
   const trainerPid = (): number => (JSON.parse(readFileSync(join(folder, '.agent-trainer', 'server.json'), 'utf8')) as { pid: number }).pid;
   const runs = (): { kind: string; status: string }[] => {
@@ -74,17 +78,27 @@ describe('training the sample agent in a real VS Code', function () {
     await open().screenshot('real-training');
   });
 
-  it('Cancel ends a run and leaves no agent process', async () => {
+  it('a training run goes on when the window closes, and is found again by the next', async () => {
     shortenTraining(join(folder, 'sql-agent', 'agent-trainer.json'), 200);
     await open().openFile('agent.ts');
     await open().command('Agent Trainer: Train Agent');
     const frame = await open().webview('figure.curve', 60_000);
     await frame.locator('figure.curve[data-points="1"]').waitFor({ timeout: 120_000 });
     const trainer = trainerPid();
-    assert.notDeepEqual(descendantsOf(trainer), [], 'agents are at work');
+    await open().close();
+    await openWindow();
+    assert.equal(trainerPid(), trainer);
+    await open().page.locator('.statusbar-item', { hasText: /Training \d+\/200/ }).waitFor({ timeout: 60_000 });
+  });
+
+  it('Cancel ends a run and leaves no agent process', async () => {
+    await open().command('Agent Trainer: Open Training Panel');
+    const frame = await open().webview('figure.curve', 60_000);
+    const trainer = trainerPid();
+    await until(() => descendantsOf(trainer).length > 0);
     await frame.locator('vscode-button', { hasText: 'Cancel' }).click();
     await frame.locator('.status-text', { hasText: 'Cancelled' }).waitFor({ timeout: 60_000 });
-    await until(() => descendantsOf(trainer).length === 0, 30_000);
+    await until(() => descendantsOf(trainer).length === 0);
     assert.equal(runs().at(0)?.status, 'cancelled');
   });
 

@@ -42,7 +42,7 @@ export class VSCodeWindow {
     const environment = { ...process.env, PATH: `${dirname(code.node)}${delimiter}${process.env['PATH'] ?? ''}`, HOME: home };
     await ended(spawn(code.node, [code.entry, ...common, '--install-extension', vsix], { env: environment, stdio: ['ignore', 'ignore', 'inherit'] }));
     const port = await freePort();
-    const server = spawn(code.node, [code.entry, '--auth', 'none', '--bind-addr', `127.0.0.1:${port}`, ...common, '--disable-telemetry', '--disable-update-check', ...(options.trusted === false ? [] : ['--disable-workspace-trust'])], { env: environment, stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+    const server = spawn(code.node, [code.entry, '--auth', 'none', '--bind-addr', `127.0.0.1:${port}`, ...common, '--disable-telemetry', '--disable-update-check', ...(options.trusted === false ? [] : ['--disable-workspace-trust'])], { env: environment, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     try {
       await saysSo(server, /HTTP server listening/);
       const browser = await chromium.launch({ executablePath: code.chromium, args: browserFlags });
@@ -125,10 +125,12 @@ function ended(child: ChildProcess): Promise<void> {
 export function saysSo(child: ChildProcess, pattern: RegExp): Promise<void> {
   return new Promise((resolve, reject) => {
     let said = '';
-    child.stdout?.on('data', (data: Buffer) => {
-      said += data.toString();
+    const hear = (data: Buffer): void => {
+      said = (said + data.toString()).slice(-10_000);
       if (pattern.test(said)) resolve();
-    });
+    };
+    child.stdout?.on('data', hear);
+    child.stderr?.on('data', hear);
     child.once('exit', (code) => { reject(new Error(`code-server ended with code ${code}: ${said}`)); });
   });
 }

@@ -1,5 +1,5 @@
 import { GraphBuilder, type Value } from '../engine/graph.ts';
-import type { Tensor } from '../engine/tensor.ts';
+import { int32, type Tensor } from '../engine/tensor.ts';
 import type { Qwen2Config } from './config.ts';
 import { causalAttention, decoder, ropeTables, vocabularyLogits, type Attention, type Weights } from './qwen2.ts';
 
@@ -30,9 +30,8 @@ export function prefillGraph(config: Qwen2Config, weights: FrozenWeights, batch:
     b.output(valueOutput(projections.layer), value);
     return output;
   };
-  const hidden = decoder(b, config, weight, b.input('tokens', 'int32', [batch, length]), attention);
-  const rows = b.gather(b.reshape(hidden, [batch * length, config.hidden]), b.input('last', 'int32', [batch]));
-  b.output('logits', vocabularyLogits(b, config, weight, rows));
+  const hidden = decoder(b, config, weight, b.input('tokens', 'int32', [batch, length]), attention, b.input('last', 'int32', [batch]));
+  b.output('logits', vocabularyLogits(b, config, weight, hidden));
   return b;
 }
 
@@ -45,8 +44,9 @@ export function stepGraph(config: Qwen2Config, weights: FrozenWeights, batch: nu
   const b = new GraphBuilder();
   const weight = constants(b, weights);
   const tokens = b.input('tokens', 'int32', [batch, 1]);
-  const hidden = decoder(b, config, weight, tokens, cachedAttention(b, config, batch, cacheLength));
-  b.output('logits', vocabularyLogits(b, config, weight, b.reshape(hidden, [batch, config.hidden])));
+  const every = b.constant(int32([batch], Array.from({ length: batch }, (_, i) => i)));
+  const hidden = decoder(b, config, weight, tokens, cachedAttention(b, config, batch, cacheLength), every);
+  b.output('logits', vocabularyLogits(b, config, weight, hidden));
   return b;
 }
 

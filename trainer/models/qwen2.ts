@@ -16,11 +16,12 @@ export function weightInputs(b: GraphBuilder, config: Qwen2Config): Weights {
 export type Attention = (projections: { query: Value; key: Value; value: Value; layer: number }) => Value;
 
 /**
- * Qwen2 decoder up to and including the final norm: tokens int32 [B, T] -> hidden states [B, T, hidden].
- * Pre-norm blocks of grouped-query attention with biased q/k/v projections and a SwiGLU feed-forward.
+ * Qwen2 decoder up to and including the final norm: tokens int32 [B, T] -> hidden states [N, hidden] at `rows` int32 [N], flat indices b·T + t.
+ * Pre-norm blocks of grouped-query attention with biased q/k/v projections and a SwiGLU feed-forward. The last block's feed-forward runs for `rows` alone.
  */
-export function decoder(b: GraphBuilder, config: Qwen2Config, weight: Weights, tokens: Value, attention: Attention): Value {
+export function decoder(b: GraphBuilder, config: Qwen2Config, weight: Weights, tokens: Value, attention: Attention, rows: Value): Value {
   const { normEps } = config;
+  const select = (value: Value) => b.gather(b.reshape(value, [-1, value.shape.at(-1) as number]), rows);
   let x = b.gather(weight('model.embed_tokens.weight'), tokens);
   for (let layer = 0; layer < config.layers; layer++) {
     const w = (name: string) => weight(`model.layers.${layer}.${name}`);
@@ -28,7 +29,8 @@ export function decoder(b: GraphBuilder, config: Qwen2Config, weight: Weights, t
     const biased = (input: Value, name: string) => b.add(project(input, name), w(`${name}.bias`));
 
     const h = b.rmsNorm(x, w('input_layernorm.weight'), normEps);
-    const attended = attention({ query: biased(h, 'self_attn.q_proj'), key: biased(h, 'self_attn.k_proj'), value: biased(h, 'self_attn.v_proj'), layer });
+    let attended = attention({ query: biased(h, 'self_attn.q_proj'), key: biased(h, 'self_attn.k_proj'), value: biased(h, 'self_attn.v_proj'), layer });
+    if (layer === config.layers - 1) [x, attended] = [select(x), select(attended)];
     x = b.add(x, project(attended, 'self_attn.o_proj'));
 
     const f = b.rmsNorm(x, w('post_attention_layernorm.weight'), normEps);

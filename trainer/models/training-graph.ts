@@ -45,9 +45,8 @@ function tokenLogprobs(b: GraphBuilder, config: Qwen2Config, weight: Weights, { 
   const inverseTemperature = b.input('inv_temperature', 'float32', [trained]);
 
   const attention = causalAttention(b, config, batch, length);
-  const hidden = decoder(b, config, weight, tokens, (projections) => attention(projections).output);
-  const rows = b.gather(b.reshape(hidden, [batch * length, config.hidden]), position);
-  const logits = b.mul(vocabularyLogits(b, config, weight, rows), b.reshape(inverseTemperature, [trained, 1]));
+  const hidden = decoder(b, config, weight, tokens, (projections) => attention(projections).output, position);
+  const logits = b.mul(vocabularyLogits(b, config, weight, hidden), b.reshape(inverseTemperature, [trained, 1]));
   const logSum = b.logSumExp(logits);
   const chosen = b.gatherElements(logits, b.reshape(target, [trained, 1]));
   const logprob = b.reshape(b.sub(chosen, logSum), [trained]);

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { ChatBackendError, type CallContext, type ChatBackend, type ChatEvent, type ChatRequest } from '../protocol/chat.ts';
-import { TrainerError } from '../protocol/errors.ts';
+import { TrainerError, messageOf } from '../protocol/errors.ts';
 import type { ModelTokenizer } from '../models/tokenizer.ts';
 import { Answer } from './answer.ts';
 import type { SampleMessage } from './messages.ts';
@@ -31,7 +31,7 @@ export class PolicyBackend implements ChatBackend {
     const sampling = this.#sampling(request, context, prompt);
     const answer = new Answer(tokenizer, request, { model: request.model, prompt, stop: sampling.stop, parseTools: tools !== null });
     const queue = new MessageQueue(context.signal);
-    const cancel = this.#parts.client.sample(sampling, (message) => queue.push(message));
+    const cancel = this.#start(sampling, queue);
     try {
       for (;;) {
         const message = await queue.next();
@@ -45,6 +45,14 @@ export class PolicyBackend implements ChatBackend {
       }
     } finally {
       cancel();
+    }
+  }
+
+  #start(sampling: Omit<SampleRequest, 'id'>, queue: MessageQueue): () => void {
+    try {
+      return this.#parts.client.sample(sampling, (message) => queue.push(message));
+    } catch (error) {
+      throw new ChatBackendError(503, 'server_error', messageOf(error), { cause: error });
     }
   }
 

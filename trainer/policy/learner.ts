@@ -31,7 +31,7 @@ export class Learner {
     this.weights = weights;
     this.#engine = engine;
     this.#gradients = allocateParameters(config);
-    this.#sessions = new SessionCache(engine, 12);
+    this.#sessions = new SessionCache(engine, 8);
   }
 
   zeroGradients(): void { this.#gradients.flat.fill(0); }

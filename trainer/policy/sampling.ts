@@ -19,14 +19,14 @@ export interface PickedToken { token: number; logprob: number }
 export function pickToken(logits: Float32Array, { temperature, top_p, top_k }: SamplingParameters, u: number): PickedToken {
   const best = argmax(logits);
   const top = logits[best] as number;
-  if (temperature === 0) return { token: best, logprob: -Math.log(sumExp(logits, top, 1)) };
+  if (temperature === 0) return { token: best, logprob: -Math.log(exponentials(logits, top, 1).total) };
   const inverse = 1 / temperature;
   if (top_p >= 1 && (top_k === 0 || top_k >= logits.length)) {
-    const total = sumExp(logits, top, inverse);
+    const { weights, total } = exponentials(logits, top, inverse);
     let rest = u * total;
     let token = best; // rounding may leave nothing to the last token
     for (let i = 0; i < logits.length; i++) {
-      rest -= Math.exp(((logits[i] as number) - top) * inverse);
+      rest -= weights[i] as number;
       if (rest < 0) { token = i; break; }
     }
     return { token, logprob: ((logits[token] as number) - top) * inverse - Math.log(total) };
@@ -42,7 +42,7 @@ export function pickToken(logits: Float32Array, { temperature, top_p, top_k }: S
 export function mostLikely(logits: Float32Array, temperature: number, count: number): PickedToken[] {
   const inverse = temperature > 0 ? 1 / temperature : 1;
   const top = logits[argmax(logits)] as number;
-  const logTotal = Math.log(sumExp(logits, top, inverse));
+  const logTotal = Math.log(exponentials(logits, top, inverse).total);
   return byLikelihood(logits).slice(0, count).map((token) => ({ token, logprob: ((logits[token] as number) - top) * inverse - logTotal }));
 }
 
@@ -67,11 +67,15 @@ function argmax(logits: Float32Array): number {
   return best;
 }
 
-function sumExp(logits: Float32Array, top: number, inverse: number): number {
+let scratch = new Float64Array(0);
+
+/** exp((logits - top) · inverse) and their sum. The array is overwritten by the next call. */
+function exponentials(logits: Float32Array, top: number, inverse: number): { weights: Float64Array; total: number } {
+  if (scratch.length < logits.length) scratch = new Float64Array(logits.length);
   let total = 0;
-  for (let i = 0; i < logits.length; i++) total += Math.exp(((logits[i] as number) - top) * inverse);
+  for (let i = 0; i < logits.length; i++) total += scratch[i] = Math.exp(((logits[i] as number) - top) * inverse);
   if (!Number.isFinite(total)) {
     throw new TrainerError('numeric', 'The model gives logits that are not finite. Its weights are damaged: go back to an earlier checkpoint, or lower the learning rate.');
   }
-  return total;
+  return { weights: scratch, total };
 }

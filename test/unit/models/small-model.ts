@@ -42,7 +42,7 @@ export async function runRow(options: {
     tokens: wrap('int32', [1, length], padded),
     position: wrap('int32', [trained], Int32Array.from({ length: trained }, (_, i) => i)),
     target: wrap('int32', [trained], Int32Array.from(tokens.slice(1))),
-    inv_temperature: vector(Array(trained).fill(1 / temperature)),
+    inv_temperature: vector(Array<number>(trained).fill(1 / temperature)),
     ...Object.fromEntries(Object.entries(perToken).map(([name, values]) => [name, vector(values)])),
     ...Object.fromEntries(Object.entries(scalars).map(([name, value]) => [name, wrap('float32', [], Float32Array.of(value))])),
   });

@@ -107,7 +107,7 @@ describe('policy update', () => {
       assert.rejects(grpoUpdate(it, rows.map((row, i) => (i === 2 ? { ...row, ...change(row) } : row)), settings, null), message);
     await bad((row) => ({ advantages: row.advantages.map(() => NaN) }), /row 2 .*advantages\[0\] is NaN/);
     await bad((row) => ({ old_logprobs: [...row.old_logprobs.slice(1), -Infinity] }), /old_logprobs\[19\] is -Infinity/);
-    await bad((row) => ({ weights: [1] }), /20 tokens but 1 weights/);
+    await bad(() => ({ weights: [1] }), /20 tokens but 1 weights/);
     await bad((row) => ({ mask: row.mask.map(() => 1) }), /first token is trained/);
     await assert.rejects(grpoUpdate(it, rows.map((row) => ({ ...row, mask: row.mask.map(() => 0) })), settings, null), /None of the rows/);
     assert.deepEqual(it.weights.flat, before);
