@@ -16,6 +16,11 @@ import { stopRun } from './runs/stop-command.ts';
 import { trainAgent } from './runs/train-command.ts';
 import type { Services } from './services.ts';
 import { createStatusBar } from './status-bar.ts';
+import { AgentDiagnostics } from './diagnostics/agent-diagnostics.ts';
+import { WrapActions } from './wrap/wrap-actions.ts';
+import { makeNotTrainable, makeTrainable } from './wrap/wrap-command.ts';
+import { WrapLenses } from './wrap/wrap-lenses.ts';
+import { previewScheme, WrapPreview } from './wrap/preview.ts';
 import { Workspaces } from './workspaces.ts';
 
 const rescanMs = 500;
@@ -46,11 +51,20 @@ export function activate(context: vscode.ExtensionContext): void {
   const rescan = coalesce(() => { finder.scan().catch((error: unknown) => { log.background('Looking for agents failed', error); }); }, rescanMs);
   finder.onFound = (agents) => { rememberAgents(vscode, workspaces, agents).catch((error: unknown) => { log.background('The agents could not be noted', error); }); };
 
+  const preview = new WrapPreview(vscode);
+  const diagnostics = new AgentDiagnostics(vscode, log);
+
   context.subscriptions.push(
     log.channel, workspaces, rescan, sources,
     sources.onDidCreate(rescan), sources.onDidChange(rescan), sources.onDidDelete(rescan),
     createStatusBar(vscode, workspaces),
     vscode.languages.registerCodeLensProvider(selector, new AgentLenses(vscode)),
+    vscode.languages.registerCodeLensProvider(selector, new WrapLenses(vscode)),
+    vscode.languages.registerCodeActionsProvider(selector, new WrapActions(vscode), { providedCodeActionKinds: [vscode.CodeActionKind.RefactorRewrite] }),
+    vscode.workspace.registerTextDocumentContentProvider(previewScheme, preview),
+    command(commands.makeTrainable, (given, argument) => makeTrainable(given, preview, argument)),
+    command(commands.makeNotTrainable, makeNotTrainable),
+    diagnostics, vscode.languages.registerCodeActionsProvider(selector, diagnostics, { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix] }),
     command(commands.train, trainAgent),
     command(commands.dryRun, dryRunAgent),
     command(commands.openTraining, openTraining),

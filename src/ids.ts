@@ -6,6 +6,8 @@ export const commands = {
   openTrace: 'agentTrainer.openTrace',
   stopRun: 'agentTrainer.stopRun',
   showLog: 'agentTrainer.showLog',
+  makeTrainable: 'agentTrainer.makeTrainable',
+  makeNotTrainable: 'agentTrainer.makeNotTrainable',
 } as const;
 
 export const settings = { nodePath: 'agentTrainer.nodePath' } as const;

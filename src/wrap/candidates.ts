@@ -2,7 +2,7 @@ import type { TextDocument } from 'vscode';
 import type { Candidate } from './plan.ts';
 import { candidatesOf } from './plan.ts';
 
-const sizeLimit = 1 << 19; // larger sources are generated
+const sizeLimit = 1 << 18; // larger sources are generated
 const known = new WeakMap<TextDocument, { version: number; candidates: Candidate[] }>();
 
 /** The candidates of a document, read once for each of its versions. */

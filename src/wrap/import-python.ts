@@ -50,9 +50,9 @@ function importEdits(source: Source, names: string[]): Edit[] {
   return [insertion(at, line + newline + newline)];
 }
 
-/** After the byte order mark, the shebang and the coding comment. */
+/** After the shebang and the coding comment. */
 function afterHeader(text: string): number {
-  let at = text.startsWith('\ufeff') ? 1 : 0;
+  let at = 0;
   for (let line = 0; line < 2 && text[at] === '#'; line++) {
     const end = text.indexOf('\n', at);
     const comment = text.slice(at, end === -1 ? text.length : end);

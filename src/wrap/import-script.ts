@@ -63,10 +63,10 @@ function importOf(source: Source, module: string): SyntaxNode | undefined {
   });
 }
 
-/** After the byte order mark, the shebang, a comment on the file (one that an empty line follows) and directives like 'use strict'. */
+/** After the shebang, a comment on the file (one that an empty line follows) and directives like 'use strict'. */
 function afterHeader(source: Source): number {
   const { text } = source;
-  let at = text.startsWith('\ufeff') ? 1 : 0;
+  let at = 0;
   const past = (to: number): number => {
     const end = text.indexOf('\n', to);
     return end === -1 ? text.length : end + 1;

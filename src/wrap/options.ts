@@ -19,7 +19,7 @@ export function setOptions(source: Source, call: SyntaxNode, settings: Setting[]
   for (const { names, value } of settings) {
     const option = present.find(({ name }) => name !== null && names.includes(name));
     if (option?.value === null || option?.value === undefined) missing.push(`${names[0]}${source.language === 'python' ? '=' : ': '}${value}`);
-    else if (option.nodes[0]?.name === 'Property' && option.nodes[0].firstChild === option.nodes[0].lastChild) edits.push({ from: option.from, to: option.to, insert: `${option.name}: ${value}` });
+    else if (option.nodes[0]?.name === 'Property' && option.nodes[0].firstChild?.nextSibling === null) edits.push({ from: option.from, to: option.to, insert: `${option.name}: ${value}` });
     else edits.push({ from: option.value.from, to: option.value.to, insert: value });
   }
   return [...edits, ...appendOptions(source, call, missing)];

@@ -9,7 +9,7 @@ import type { WrapRecord } from './unwrap.ts';
 
 const Piece = z.object({ at: z.number().int(), inserted: z.string(), removed: z.string(), before: z.string(), after: z.string() });
 /** By file, relative to the workspace folder with forward slashes: what wrapping changed there. */
-const RecordFile = z.object({ version: z.literal(1), files: z.record(z.string(), z.object({ imports: z.array(Piece), agents: z.record(z.string(), z.array(Piece)) })) });
+const RecordFile = z.object({ version: z.literal(1), files: z.record(z.string(), z.object({ imports: z.array(z.array(Piece)), agents: z.record(z.string(), z.array(Piece)) })) });
 type RecordFile = z.infer<typeof RecordFile>;
 
 /** What wrapping changed in the files of a workspace folder, kept in `.agent-trainer/wraps.json`. */

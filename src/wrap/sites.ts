@@ -45,8 +45,12 @@ export interface Scope {
 
 export const nothing: Pointing = { edits: [], openings: [], imports: [] };
 
-export function scopeOf(source: Source, body: SyntaxNode, injected: string[]): Scope {
-  return { source, body, imports: importsOf(source), module: assignmentsIn(source, source.root), local: assignmentsIn(source, body), injected };
+const modules = new WeakMap<Source, Pick<Scope, 'imports' | 'module'>>();
+
+function scopeOf(source: Source, body: SyntaxNode, injected: string[]): Scope {
+  const known = modules.get(source) ?? { imports: importsOf(source), module: assignmentsIn(source, source.root) };
+  modules.set(source, known);
+  return { source, body, ...known, local: assignmentsIn(source, body), injected };
 }
 
 /** The places of a function (functions inside it included) that are recognised, in order. */

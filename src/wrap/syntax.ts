@@ -32,8 +32,21 @@ export function* children(node: SyntaxNode | null): Generator<SyntaxNode> {
 
 /** A node and all below it, in order of place; below nodes that `enter` refuses nothing is visited. */
 export function* descendants(node: SyntaxNode, enter: (node: SyntaxNode) => boolean = () => true): Generator<SyntaxNode> {
-  yield node;
-  if (enter(node)) for (const child of children(node)) yield* descendants(child, enter);
+  let depth = 0;
+  for (let current = node; ;) {
+    yield current;
+    let next = enter(current) ? current.firstChild : null;
+    if (next !== null) depth++;
+    while (next === null) {
+      if (depth === 0) return;
+      next = current.nextSibling;
+      if (next !== null) break;
+      if (current.parent === null) return;
+      current = current.parent;
+      depth--;
+    }
+    current = next;
+  }
 }
 
 /** Statements of the module, those under `if`, `try` and `with` included. */
@@ -121,7 +134,10 @@ export function unquoted(source: Source, node: SyntaxNode): string {
   return text.slice(quote + width, -width);
 }
 
-export const isText = (node: SyntaxNode | null | undefined): node is SyntaxNode => node !== null && node !== undefined && ['String', 'FormatString', 'ContinuedString', 'TemplateString'].includes(node.name);
+/** A string literal of any kind. */
+export interface TextNode extends SyntaxNode { readonly name: 'String' | 'FormatString' | 'ContinuedString' | 'TemplateString' }
+
+export const isText = (node: SyntaxNode | null | undefined): node is TextNode => ['String', 'FormatString', 'ContinuedString', 'TemplateString'].includes(node?.name ?? '');
 
 /** Variables and what they are set to, in a module or a function body; of several values the last. Functions inside are not looked into. */
 export function assignmentsIn(source: Source, scope: SyntaxNode): Map<string, SyntaxNode> {

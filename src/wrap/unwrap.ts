@@ -1,17 +1,21 @@
 import { detectAgents } from '../agents/detect.ts';
 import type { Edit } from './edits.ts';
 import { applyEdits, sorted } from './edits.ts';
-import { mentions, parseSource } from './syntax.ts';
+import { importsOf } from './imports.ts';
+import { functionOfAgent, functionsOf } from './functions.ts';
+import { lineEnd, lineStart, mentions, parseSource } from './syntax.ts';
 import type { PlannedEdit } from './plan.ts';
 
 /** One place that wrapping changed: what stands there now, what stood there before, and what surrounds it. */
 export interface Piece { at: number; inserted: string; removed: string; before: string; after: string }
 
-/** What wrapping changed in a file: its imports once, and each function by its name as an agent. */
-export interface WrapRecord { imports: Piece[]; agents: Record<string, Piece[]> }
+/** What wrapping changed in a file: its imports, once for each wrap that added some, and each function by its name as an agent. */
+export interface WrapRecord { imports: Piece[][]; agents: Record<string, Piece[]> }
 
 const contextLength = 40;
+/** Context that must still be there around a piece; one that is long and stands in the file only once is known by itself. */
 const neededContext = 6;
+const longPiece = 12;
 
 /** The record of a wrap added to what the file's record holds already. */
 export function recordWrap(known: WrapRecord | undefined, text: string, agent: string, edits: readonly PlannedEdit[]): WrapRecord {
@@ -29,8 +33,9 @@ export function recordWrap(known: WrapRecord | undefined, text: string, agent: s
     }
     return all;
   };
+  const imports = pieces(edits.filter(({ part }) => part === 'import'));
   return {
-    imports: [...known?.imports ?? [], ...pieces(edits.filter(({ part }) => part === 'import'))],
+    imports: [...known?.imports ?? [], ...imports.length > 0 ? [imports] : []],
     agents: { ...known?.agents, [agent]: pieces(edits.filter(({ part }) => part !== 'import')) },
   };
 }
@@ -44,36 +49,61 @@ export interface Unwrapping { edits: Edit[]; record: WrapRecord }
 export function unwrap(fileName: string, text: string, agent: string, record: WrapRecord): Unwrapping | null {
   const pieces = record.agents[agent];
   if (pieces === undefined) return null;
-  const edits = locate(text, pieces);
+  const edits = locate(text, pieces, placeOf(fileName, text, agent));
   if (edits === null) return null;
   const others = Object.fromEntries(Object.entries(record.agents).filter(([name]) => name !== agent));
   const without = applyEdits(text, edits);
   if (!isSound(fileName, text, without, agent)) return null;
-  const imports = Object.keys(others).length === 0 && !usesOurs(fileName, without, record.imports) ? locate(without, record.imports) : null;
-  if (imports === null) return { edits, record: { imports: Object.keys(others).length === 0 ? [] : record.imports, agents: others } };
-  const original = applyEdits(without, imports);
-  return { edits: whole(text, original), record: { imports: [], agents: {} } };
+  if (Object.keys(others).length > 0) return { edits, record: { imports: record.imports, agents: others } };
+  const original = withoutImports(without, record.imports);
+  const isDone = original !== null && !usesOurs(fileName, without, original);
+  return { edits: isDone ? [{ from: 0, to: text.length, insert: original }] : edits, record: { imports: [], agents: {} } };
+}
+
+/** Takes the imports out, the latest first: a later one may stand inside an earlier one. null: one is not there any more. */
+function withoutImports(text: string, imports: readonly Piece[][]): string | null {
+  let result = text;
+  for (const pieces of imports.toReversed()) {
+    const edits = locate(result, pieces);
+    if (edits === null) return null;
+    result = applyEdits(result, edits);
+  }
+  return result;
+}
+
+/** Where the agent's function is now: its pieces are there, and not in a function that looks like it. */
+function placeOf(fileName: string, text: string, agent: string): { from: number; to: number } | null {
+  const source = parseSource(fileName, text);
+  const detected = detectAgents(fileName, text).find(({ name }) => name === agent);
+  const target = source === null || detected === undefined ? undefined : functionOfAgent(source, functionsOf(source), detected);
+  if (target === undefined || detected === undefined) return null;
+  // A wrapped function is an argument now; what is around it up to the start of its line is ours too.
+  return { from: lineStart(text, Math.min(target.statement.from, detected.from)), to: lineEnd(text, target.node.to) };
 }
 
 /** Finds each piece in order, best context first; null when one is not there any more. */
-function locate(text: string, pieces: readonly Piece[]): Edit[] | null {
+function locate(text: string, pieces: readonly Piece[], place: { from: number; to: number } | null = null): Edit[] | null {
   const edits: Edit[] = [];
   let from = 0;
   let drift = 0;
   for (const piece of [...pieces].sort((a, b) => a.at - b.at)) {
-    let best: { at: number; score: number } | null = null;
+    let best: { at: number; score: number; around: number } | null = null;
     for (let at = text.indexOf(piece.inserted, from); at !== -1; at = text.indexOf(piece.inserted, at + 1)) {
-      const score = context(text, at, piece);
+      const isInPlace = place !== null && place.from <= at && at + piece.inserted.trimEnd().length <= place.to;
+      const around = context(text, at, piece);
+      const score = around + (isInPlace ? 2 * contextLength : 0);
       const isNearer = best !== null && score === best.score && Math.abs(at - piece.at - drift) < Math.abs(best.at - piece.at - drift);
-      if (best === null || score > best.score || isNearer) best = { at, score };
+      if (best === null || score > best.score || isNearer) best = { at, score, around };
     }
-    if (best === null || best.score < Math.min(neededContext, piece.before.length + piece.after.length)) return null;
+    if (best === null || (best.around < Math.min(neededContext, piece.before.length + piece.after.length) && !isUnmistakable(text, piece.inserted))) return null;
     edits.push({ from: best.at, to: best.at + piece.inserted.length, insert: piece.removed });
     from = best.at + piece.inserted.length;
     drift = best.at - piece.at;
   }
   return edits;
 }
+
+const isUnmistakable = (text: string, inserted: string): boolean => inserted.trim().length >= longPiece && text.indexOf(inserted) === text.lastIndexOf(inserted);
 
 /** How many characters around a place are those that surrounded the piece. */
 function context(text: string, at: number, piece: Piece): number {
@@ -97,18 +127,10 @@ export function errors(fileName: string, text: string): number {
   return count;
 }
 
-/** Whether the file still uses a name that our imports brought. */
-function usesOurs(fileName: string, text: string, imports: readonly Piece[]): boolean {
-  const edits = locate(text, imports);
-  const source = parseSource(fileName, edits === null ? text : applyEdits(text, edits));
-  if (source === null || edits === null) return true;
-  return namesIn(imports).some((name) => mentions(source, source.root, name));
+/** Whether what is left uses a name that goes with our imports. */
+function usesOurs(fileName: string, before: string, after: string): boolean {
+  const [now, then] = [parseSource(fileName, before), parseSource(fileName, after)];
+  if (now === null || then === null) return true;
+  const kept = importsOf(then);
+  return [...importsOf(now).keys()].some((name) => !kept.has(name) && mentions(then, then.root, name));
 }
-
-/** The names an import brings: the last word of each of its items. */
-function namesIn(imports: readonly Piece[]): string[] {
-  const ours = ['rollout', 'trainer_rollout', 'trainerRollout', 'LLM', 'trainer_llm', 'TrainerLLM', 'createOpenAI'];
-  return ours.filter((name) => imports.some(({ inserted }) => inserted.includes(name)));
-}
-
-const whole = (before: string, after: string): Edit[] => [{ from: 0, to: before.length, insert: after }];

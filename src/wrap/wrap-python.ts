@@ -58,7 +58,7 @@ export interface Parameter { name: string; kind: 'plain' | 'args' | 'kwargs' | '
 
 export function parametersOf(source: Source, list: SyntaxNode): Parameter[] {
   const parameters: Parameter[] = [];
-  let kind: Parameter['kind'] = 'plain';
+  let kind = 'plain' as Parameter['kind'];
   let next = kind;
   for (const child of children(list)) {
     if (child.name === '*') next = 'args';

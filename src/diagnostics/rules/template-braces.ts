@@ -72,7 +72,7 @@ function templatesOf({ source, target }: AgentView): Template[] {
 
 const inside = (node: SyntaxNode, around: SyntaxNode): boolean => node.from >= around.from && node.to <= around.to;
 
-const stringsOf = (literal: SyntaxNode): SyntaxNode[] => (literal.name === 'ContinuedString' ? [...children(literal)] : [literal]).filter(({ name }) => name === 'String' || name === 'TemplateString');
+const stringsOf = (literal: SyntaxNode): SyntaxNode[] => [literal, ...literal.name === 'ContinuedString' ? children(literal) : []].filter(({ name }) => name === 'String' || name === 'TemplateString');
 
 function contentOf(source: Source, node: SyntaxNode): { from: number; text: string } {
   const text = unquoted(source, node);
