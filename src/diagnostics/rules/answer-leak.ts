@@ -17,18 +17,20 @@ export const answerLeak: Rule = (view) => {
   const isRead = (node: SyntaxNode): boolean => places.get(node.from)?.node.to === node.to;
   const flow = new Flow(source, target.body, isRead, reads.flatMap(({ bound }) => bound ?? []));
   const found = new Map<number, ReturnType<typeof finding>>();
-  for (const prompt of promptsOf(view)) {
+  const messages = messagesOf(view);
+  for (const prompt of [...messages, ...view.sites.flatMap((site) => site.prompt)]) {
     const entry = flow.entry(prompt);
-    if (entry === undefined) continue;
+    // A message that leaks was told where it is put together; that it is also sent is no news.
+    if (entry === undefined || (found.size > 0 && !messages.includes(prompt) && entry.name === 'VariableName' && !isRead(entry))) continue;
     const field = places.get(entry.from)?.field ?? reads[0]?.field ?? '';
     found.set(entry.from, finding('answer-leak', 'warning', entry, l10n.t('The task’s field “{0}” reaches the prompt: the model is shown what it should find, so its reward says nothing. Give the answer to the reward only.', field)));
   }
   return [...found.values()];
 };
 
-/** What the model is sent: arguments of recognised calls, and the contents of chat messages wherever they are put together. */
-function promptsOf({ source, target, sites }: AgentView): SyntaxNode[] {
-  const prompts = sites.flatMap(({ prompt }) => prompt);
+/** The contents of chat messages, wherever in the agent they are put together. */
+function messagesOf({ source, target }: AgentView): SyntaxNode[] {
+  const prompts: SyntaxNode[] = [];
   for (const node of descendants(target.body)) {
     if (node.name === 'ObjectExpression') {
       const entries = itemsOf(source, node);
