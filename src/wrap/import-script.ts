@@ -24,7 +24,7 @@ export function scriptImport(source: Source, style: ScriptStyle, wanted: Wanted[
     else {
       const local = isTaken(source, name) ? (isType ? 'TrainerLLM' : 'trainerRollout') : name;
       names.push(local);
-      missing.push(`${isType ? 'type ' : ''}${name}${local === name ? '' : style.commonJs ? `: ${local}` : ` as ${local}`}`);
+      missing.push(`${isType ? 'type ' : ''}${name}${local === name ? '' : ` as ${local}`}`);
     }
   }
   const edits = missing.length === 0 ? [] : importEdits(source, style, missing);
@@ -44,16 +44,11 @@ function importEdits(source: Source, style: ScriptStyle, names: string[], module
   const existing = importOf(source, module);
   const group = existing?.getChild('type') === null ? existing.getChild('ImportGroup') : null;
   if (group !== null && group !== undefined) return appendItems(source, group, names, { padding: ' ' });
-  const line = style.commonJs ? `const { ${names.join(', ')} } = require(${quote}${module}${quote})${semicolon}` : `import { ${names.join(', ')} } from ${quote}${module}${quote}${semicolon}`;
-  const last = [...children(source.root)].filter((node) => node.name === 'ImportDeclaration' || isRequire(source, node)).at(-1);
+  const line = `import { ${names.join(', ')} } from ${quote}${module}${quote}${semicolon}`;
+  const last = source.root.getChildren('ImportDeclaration').at(-1);
   if (last !== undefined) return [insertion(lineEnd(text, last.to), newline + line)];
   const at = afterHeader(source);
   return [insertion(at, line + newline + newline)];
-}
-
-function isRequire(source: Source, node: SyntaxNode): boolean {
-  const call = node.name === 'VariableDeclaration' ? node.getChild('CallExpression') : null;
-  return call?.firstChild !== null && call?.firstChild !== undefined && textOf(source, call.firstChild) === 'require';
 }
 
 function importOf(source: Source, module: string): SyntaxNode | undefined {

@@ -94,7 +94,7 @@ function findTarget(source: Source, functions: AgentFunction[], { line, name }: 
   const from = starts[line] ?? source.text.length;
   const to = (starts[line + 1] ?? source.text.length + 1) - 1;
   const onLine = functions.filter(({ at }) => from <= at.from && at.from <= to);
-  const named = name === undefined ? undefined : onLine.find((each) => each.name === name) ?? functions.find((each) => each.name === name && each.kind !== 'nested');
+  const named = name === undefined ? undefined : onLine.find((each) => each.name === name) ?? functions.find((each) => each.name === name && each.kind !== 'nested') ?? functions.find((each) => each.name === name);
   return named ?? onLine[0] ?? functionAt(functions, to) ?? functionAt(functions, from);
 }
 

@@ -39,8 +39,9 @@ export function wrapScript(l10n: Translator, source: Source, target: AgentFuncti
   };
 }
 
-function obstacleTo(l10n: Translator, source: Source, target: AgentFunction, style: ScriptStyle): string | null {
+function obstacleTo(l10n: Translator, source: Source, target: AgentFunction, { isCommonJs }: ScriptStyle): string | null {
   const { name, node } = target;
+  if (isCommonJs) return l10n.t('This is a CommonJS file, which cannot load agent-trainer/runtime, an ES module: write it with import and export first.');
   if (target.kind === 'nested') return l10n.t('An agent is a function or a method of an exported class: move {0} to the top of the module.', name === '' ? l10n.t('the function') : name);
   if (node.getChild('Star') !== null) return l10n.t('{0} is a generator; an agent returns once, with its reward.', name);
   if (target.kind === 'method') {
@@ -54,7 +55,6 @@ function obstacleTo(l10n: Translator, source: Source, target: AgentFunction, sty
   const parameters = itemsOf(source, target.parameters);
   if (parameters.length > 1) return l10n.t('The second parameter of an agent is what a run hands in; {0} has parameters of its own there. Make them part of the task first.', name);
   if (parameters[0]?.spread === true) return l10n.t('{0} takes any number of arguments; the first parameter of an agent is its task.', name);
-  if (style.commonJs && target.statement.name === 'ExportDeclaration') return l10n.t('{0} is exported in a file that Node.js reads as CommonJS.', name);
   return null;
 }
 
@@ -66,11 +66,6 @@ function wrappingOf(source: Source, target: AgentFunction, style: ScriptStyle, r
   if (target.kind === 'method') {
     const indent = indentBefore(text, node.from);
     return { agent: name, edits: [insertion(node.from, `@${rollout}${indent === null ? ' ' : newline + indent}`)] };
-  }
-  if (target.kind === 'commonjs') return { agent: name, edits: around };
-  if (style.commonJs) {
-    const end = text.endsWith('\n') || text === '' ? '' : newline;
-    return { agent: name, edits: [insertion(text.length, `${end}module.exports.${name} = ${rollout}(${name})${style.semicolon}${newline}`)] };
   }
   const isDefault = statement.name === 'ExportDeclaration' && statement.getChild('default') !== null;
   const exported = exportedAs(source, name);

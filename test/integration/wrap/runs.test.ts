@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { planWrap, wrapped } from '../../../src/wrap/plan.ts';
-import { spanNames } from '../../../trainer/protocol/span.ts';
+import { attr } from '../../../trainer/protocol/span.ts';
 import { bench, workspace } from '../runner/harness.ts';
 import type { Bench } from '../runner/harness.ts';
 
@@ -58,15 +58,6 @@ export class Solver {
   return (await reply.json()).choices.length;
 };
 `],
-  ['a CommonJS module', 'answer.cjs', 'answer', `const OpenAI = require('openai');
-
-async function answer(task) {
-  const client = new OpenAI({ apiKey: 'sk-nothing' });
-  return (await client.chat.completions.create({ model: 'gpt-4o', messages: [{ role: 'user', content: task.question }] })).choices.length;
-}
-
-module.exports = { answer };
-`],
 ];
 
 describe('a program made trainable runs', function () {
@@ -87,7 +78,7 @@ describe('a program made trainable runs', function () {
       for (const rollout of rollouts) {
         assert.equal(rollout.attempt?.outcome, 'scored', rollout.attempt?.error ?? '');
         assert.equal(rollout.attempt.reward, 1);
-        assert.equal(desk.store.listSpans(rollout.rollout_id).filter((span) => span.name === spanNames.llm).length, 1);
+        assert.equal(desk.store.listSpans(rollout.rollout_id).filter((span) => span.attributes[attr.operationName] === 'chat').length, 1);
       }
     });
   }
