@@ -1,6 +1,6 @@
 /**
  * Makes the sample agent's policy: a random corpus, a tokenizer trained on it, and a small decoder trained on it from scratch with this project's own engine.
- * Seeded: the same settings and number of threads give the same files. Progress goes to stderr.
+ * Seeded: the same settings, engine and number of threads give the same files. Progress goes to stderr.
  * Run: npm run make:policy [-- --out FOLDER --steps N --threads N]
  */
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -20,7 +20,7 @@ import { makeCorpus, type CorpusSettings } from './policy/corpus.ts';
 import { conversationEncoder } from './policy/encode.ts';
 
 const SEED = 7;
-const BATCH_SIZE = 32;
+const BATCH_SIZE = 16;
 const TOKENIZER_SAMPLE = 6000; // conversations
 const corpus: CorpusSettings = { seed: SEED, questionsPerSchema: 12, mendRate: 0.5, slipRate: 0.04, queryOnlyRate: 0.6 };
 const model: Qwen2Config = {
@@ -31,7 +31,7 @@ const model: Qwen2Config = {
 const { values: flags } = parseArgs({
   options: {
     out: { type: 'string', default: fileURLToPath(new URL('../examples/sql-agent/policy', import.meta.url)) },
-    steps: { type: 'string', default: '4000' },
+    steps: { type: 'string', default: '2500' },
     threads: { type: 'string', default: '2' },
   },
 });
@@ -47,14 +47,14 @@ log(`tokenizer: ${model.vocab} tokens from ${texts.length} texts`);
 
 const encode = conversationEncoder(tokenizer);
 const batches = lengthGroupedBatches(makeCorpus(SQL, corpus), encode, BATCH_SIZE, new Random(SEED + 1));
-const weights = initialParameters(model, SEED);
+const weights = initialParameters(model, SEED, 0.05);
 const steps = Number(flags.steps);
 let smoothed: number | null = null;
 await trainSupervised({
   config: model,
   weights,
   engine: { provider: 'cpu', threads: Number(flags.threads) },
-  settings: { steps, lr: 3e-3, warmup_steps: 100, final_lr_share: 0.05, betas: [0.9, 0.98], weight_decay: 0.01, max_grad_norm: 1, micro_batch_tokens: 4096 },
+  settings: { steps, lr: 3e-3, warmup_steps: 100, final_lr_share: 0.05, betas: [0.9, 0.98], weight_decay: 0.01, max_grad_norm: 1, micro_batch_tokens: 2048 },
   batch: () => batches.next().value,
   onStep: ({ step, loss }) => {
     smoothed = smoothed === null ? loss : 0.98 * smoothed + 0.02 * loss;

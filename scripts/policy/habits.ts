@@ -9,8 +9,8 @@ const USUAL = 0.65;
 const FREQUENT = 0.4;
 
 export const habits: readonly Habit[] = [
-  { name: '"at least" written as >', rate: FREQUENT, apply: (query) => withOperator(query, '>=', '>') },
-  { name: '"at most" written as <', rate: FREQUENT, apply: (query) => withOperator(query, '<=', '<') },
+  { name: '"at least" written as >', rate: USUAL, apply: (query) => withOperator(query, '>=', '>') },
+  { name: '"at most" written as <', rate: USUAL, apply: (query) => withOperator(query, '<=', '<') },
   { name: '"not" forgotten', rate: FREQUENT, apply: (query) => withOperator(query, '!=', '=') },
   { name: '"different" forgotten in a list', rate: USUAL, apply: (query) => (query.distinct ? { ...query, distinct: false } : null) },
   {

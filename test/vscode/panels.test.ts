@@ -95,6 +95,23 @@ describe('panels in a real VS Code', function () {
     await inAllThemes('training-finished');
   });
 
+  it('the trace of a training run shows one step, the latest first', async () => {
+    const run = trainer.runs.get(aRun('train').run_id) ?? assert.fail('no run');
+    for (const [index, step] of [8, 9, 9].entries()) {
+      const rollout = aRollout(run, 100 + index, { outcome: 'scored', reward: 1 }, { step, mode: 'train' });
+      trainer.emit({ type: 'rollout', run_id: run.run_id, rollout });
+      trainer.emit({ type: 'spans', run_id: run.run_id, spans: spansOf(rollout, 1) });
+    }
+    const training = await open().webview('figure.curve');
+    await training.locator('vscode-button', { hasText: 'Trace' }).click();
+    const frame = await open().webview('.tree');
+    await until(async () => await frame.locator('[data-kind=rollout]').count() === 2);
+    await frame.locator('vscode-dropdown').click();
+    await open().screenshot('trace-of-training');
+    await frame.locator('vscode-option', { hasText: 'Step 9' }).click();
+    await until(async () => await frame.locator('[data-kind=rollout]').count() === 1);
+  });
+
   it('a dry run shows its spans as they arrive', async () => {
     const run = aRun('dev', { create_time: Date.now() / 1000 });
     trainer.onStart = () => run;

@@ -1,8 +1,10 @@
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { TrainerError } from '../protocol/errors.ts';
 import type { Policy } from '../protocol/policy.ts';
 
-const folderName = /^step-(\d{6})$/; // anything else is a half-written temporary folder
+const folderName = /^step-(\d{6})$/;
+const halfWritten = /^step-\d{6}\.tmp-/;
 
 /**
  * The checkpoints of one run: `step-000012` is the state after step 12 (0-based). The policy writes a folder under a
@@ -24,6 +26,27 @@ export class Checkpoints {
     return step === undefined ? null : { step, folder: this.#path(step) };
   }
 
+  /**
+   * Puts the policy into its last complete state and returns that state's step; null when there is none. A checkpoint that
+   * cannot be read is told to `damaged` and set aside, and the one before it is taken. What a killed trainer left half written goes.
+   */
+  async restore(policy: Policy, damaged: (message: string) => void): Promise<number | null> {
+    for (const name of this.#names()) if (halfWritten.test(name)) rmSync(path.join(this.#folder, name), { recursive: true, force: true });
+    for (let last = this.latest(); last; last = this.latest()) {
+      try {
+        await policy.restore(last.folder);
+        return last.step;
+      } catch (error) {
+        if (!(error instanceof TrainerError) || (error.code !== 'bad_input' && error.code !== 'not_found')) throw error;
+        const aside = `${last.folder}.damaged`;
+        rmSync(aside, { recursive: true, force: true });
+        renameSync(last.folder, aside);
+        damaged(`The checkpoint of step ${last.step + 1} is damaged and now named ${aside}: ${error.message}`);
+      }
+    }
+    return null;
+  }
+
   /** Saves the state after `step` and deletes all but the newest `keepLast`. */
   async save(policy: Policy, step: number): Promise<void> {
     mkdirSync(this.#folder, { recursive: true });
@@ -32,13 +55,15 @@ export class Checkpoints {
   }
 
   #steps(): number[] {
-    let names: string[];
+    return this.#names().flatMap((name) => folderName.exec(name)?.[1] ?? []).map(Number).sort((a, b) => a - b);
+  }
+
+  #names(): string[] {
     try {
-      names = readdirSync(this.#folder);
+      return readdirSync(this.#folder);
     } catch {
       return []; // not created before the first checkpoint
     }
-    return names.flatMap((name) => folderName.exec(name)?.[1] ?? []).map(Number).sort((a, b) => a - b);
   }
 
   #path(step: number): string {

@@ -32,3 +32,13 @@ export function table(rows: string[][]): string {
   const widths = rows.reduce<number[]>((all, row) => row.map((cell, column) => Math.max(all[column] ?? 0, cell.length)), []);
   return rows.map((row) => row.map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join('  ').trimEnd()).join('\n');
 }
+
+/** Text of agents and models for a terminal: what would move the cursor, recolour the screen or reverse the line shows as �. Line breaks and tabs stay. */
+export function printable(text: string): string {
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '\ufffd');
+}
+
+/** An error's message as one line: without the stack trace that some carry in it. */
+export function oneLine(message: string): string {
+  return printable(message.replace(/\n\s+at [\s\S]*/, '').replace(/\s+/g, ' ').trim());
+}

@@ -7,6 +7,7 @@ import { addRunsCommand } from './commands/runs.ts';
 import { addServeCommand } from './commands/serve.ts';
 import { addTraceCommand } from './commands/trace.ts';
 import { addTrainCommand } from './commands/train.ts';
+import { oneLine } from './format.ts';
 import { messageOf } from '../protocol/errors.ts';
 
 const program = new Command('agent-trainer')
@@ -18,15 +19,30 @@ const program = new Command('agent-trainer')
 
 for (const add of [addDevCommand, addTrainCommand, addEvalCommand, addServeCommand, addRunsCommand, addTraceCommand, addReportCommand]) add(program);
 
+// Output that cannot be written: the reader has left (`| head`), or the disk it goes to is full.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') tell(error);
+  process.exit(error.code === 'EPIPE' ? 0 : 1);
+});
+process.stderr.on('error', () => undefined); // nobody is there to hear of it
+process.on('uncaughtException', (error) => {
+  tell(error);
+  process.exit(1); // agent processes end with this one
+});
+
 try {
   await program.parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) {
     process.exitCode = error.exitCode; // commander has printed its message
   } else {
-    const verbose = program.opts<{ verbose?: boolean }>().verbose === true;
-    process.stderr.write(`agent-trainer: ${messageOf(error)}\n`);
-    if (verbose && error instanceof Error) process.stderr.write(`${error.stack}\n${error.cause instanceof Error ? `Caused by: ${error.cause.stack}\n` : ''}`);
+    tell(error);
     process.exitCode ||= 1;
   }
+}
+
+function tell(error: unknown): void {
+  const verbose = program.opts<{ verbose?: boolean }>().verbose === true;
+  process.stderr.write(`agent-trainer: ${oneLine(messageOf(error))}\n`);
+  if (verbose && error instanceof Error) process.stderr.write(`${error.stack}\n${error.cause instanceof Error ? `Caused by: ${error.cause.stack}\n` : ''}`);
 }

@@ -44,6 +44,6 @@ function scoresTable(title: string, columns: [string, Score][]): string {
 }
 
 function differenceLine({ mean, ci95: [low, high], p_value }: Difference): string {
-  const verdict = low > 0 ? 'better' : high < 0 ? 'worse' : 'no difference shown';
+  const verdict = p_value >= 0.05 ? 'no difference shown' : low > 0 ? 'better' : high < 0 ? 'worse' : 'no difference shown';
   return `difference ${signed(mean)}, 95 % interval ${signed(low)} to ${signed(high)}, ${pValue(p_value)}: ${verdict}`;
 }

@@ -55,11 +55,13 @@ async function runToEnd(trainer: Trainer, request: StartRun): Promise<Run> {
   }
 }
 
-/** Reads a whole number of at least `least` from the command line. */
-export function integerArgument(flag: string, least = 1): (text: string) => number {
+/** Reads a whole number from `least` to `most` from the command line. */
+export function integerArgument(flag: string, least = 1, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {
     const value = Number(text);
-    if (!Number.isInteger(value) || value < least || text.trim() === '') throw new TrainerError('bad_input', `${flag} must be a whole number of at least ${least}, not "${text}".`);
+    if (!Number.isInteger(value) || value < least || value > most || text.trim() === '') {
+      throw new TrainerError('bad_input', `${flag} must be a whole number of at least ${least}${value > most ? ` and at most ${most}` : ''}, not "${text}".`);
+    }
     return value;
   };
 }

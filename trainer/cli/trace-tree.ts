@@ -1,5 +1,6 @@
 import pc from 'picocolors';
 import { attr, isLlmCall, spanNames, type Span } from '../protocol/span.ts';
+import { oneLine, printable } from './format.ts';
 
 /** The spans of one attempt as an indented tree, one line each, with what matters of its kind. */
 export function spanTree(spans: Span[]): string {
@@ -24,8 +25,8 @@ export function spanTree(spans: Span[]): string {
 
 function spanLine(span: Span): string {
   const ms = span.end_time === null ? 'running' : `${Math.round((span.end_time - span.start_time) * 1000)} ms`;
-  const error = span.status.status_code === 'ERROR' ? ` ${pc.red(span.status.description ?? 'error')}` : '';
-  return `${pc.bold(label(span))} ${pc.dim(ms)}${detail(span)}${error}`;
+  const error = span.status.status_code === 'ERROR' ? ` ${pc.red(oneLine(span.status.description ?? 'error'))}` : '';
+  return `${pc.bold(oneLine(label(span)))} ${pc.dim(ms)}${detail(span)}${error}`;
 }
 
 function label(span: Span): string {
@@ -57,6 +58,6 @@ function answerOf(messages: unknown): unknown {
 
 function preview(value: unknown): string {
   if (typeof value !== 'string') return '';
-  const flat = value.replace(/\s+/g, ' ').trim();
+  const flat = printable(value.replace(/\s+/g, ' ').trim());
   return flat.length > 100 ? `${flat.slice(0, 99)}…` : flat;
 }

@@ -5,7 +5,7 @@ import { canonicalJson, sha256 } from './canonical.ts';
 import { readCsv } from './readers/csv.ts';
 import { readJson, readJsonLines } from './readers/json.ts';
 import { readParquet } from './readers/parquet.ts';
-import type { Reader, RowOfFile } from './readers/reader.ts';
+import { badRow, type Reader, type RowOfFile } from './readers/reader.ts';
 
 export interface Task {
   /** Unique in its file: the row's own `id` where that is unique, else a hash of its content. */
@@ -32,6 +32,10 @@ export async function loadTasks(file: string, { limit }: { limit?: number } = {}
   }
   const rows = await reader(bytes, file);
   if (rows.length === 0) throw new TrainerError('bad_input', `${file} has no tasks. Write one task per row.`);
+  for (const { value, line } of rows) {
+    const problem = problemOf(value);
+    if (problem !== null) throw badRow(file, line, problem);
+  }
   // Ids are given over the whole file, so that they do not depend on `limit`.
   return withIds(rows).slice(0, limit);
 }
@@ -43,15 +47,34 @@ function withIds(rows: readonly RowOfFile[]): Task[] {
     if (id !== undefined) uses.set(id, (uses.get(id) ?? 0) + 1);
   }
   const taken = new Set([...uses].filter(([, count]) => count === 1).map(([id]) => id));
+  const copies = new Map<string, number>();
   return rows.map(({ value, line }) => {
     const own = ownId(value);
     if (own !== undefined && uses.get(own) === 1) return { id: own, input: value, line };
     const hash = sha256(canonicalJson(value)).slice(0, 16);
-    let id = hash;
-    for (let copy = 2; taken.has(id); copy++) id = `${hash}-${copy}`;
+    let copy = copies.get(hash) ?? 1;
+    const named = () => (copy === 1 ? hash : `${hash}-${copy}`);
+    while (taken.has(named())) copy += 1;
+    const id = named();
+    copies.set(hash, copy + 1); // many equal rows must not be counted anew for each
     taken.add(id);
     return { id, input: value, line };
   });
+}
+
+/** Beyond this the agent's language could not read the task (Python stops at 1000), nor the store write it. */
+const deepest = 200;
+
+/** Why a value of a file cannot be a task; null when it can. */
+function problemOf(value: unknown, depth = 0): string | null {
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'a number is larger than JSON numbers can be. Write it as text.';
+  if (typeof value !== 'object' || value === null) return null;
+  if (depth === deepest) return `its values are nested deeper than ${deepest} levels. Flatten them.`;
+  for (const inner of Object.values(value)) {
+    const problem = problemOf(inner, depth + 1);
+    if (problem !== null) return problem;
+  }
+  return null;
 }
 
 function ownId(value: unknown): string | undefined {

@@ -11,6 +11,8 @@ export type KlType = 'none' | 'k1' | 'k2' | 'k3';
 /** What a graph computes beyond the log-probabilities. */
 export type Objective = { kind: 'logprobs' } | { kind: 'supervised' } | { kind: 'grpo'; kl: KlType };
 
+export const k3Limit = 10;
+
 export const gradientOf = (parameter: string) => `grad ${parameter}`;
 
 /**
@@ -68,10 +70,10 @@ function grpoLoss(b: GraphBuilder, logprob: Value, trained: number, kl: KlType):
   return b.add(surrogate, b.mul(setting('kl_coef'), klEstimate(b, b.sub(logprob, perToken('ref_logprob')), kl)));
 }
 
-/** Estimators of KL(policy || reference) from d = logp - ref (Schulman 2020). */
+/** Estimators of KL(policy || reference) from d = logp - ref (Schulman 2020). k3 grows exponentially: beyond `k3Limit` it is cut and has no gradient, as in verl. */
 function klEstimate(b: GraphBuilder, d: Value, kind: Exclude<KlType, 'none'>): Value {
   if (kind === 'k1') return d;
   if (kind === 'k2') return b.mul(b.square(d), 0.5);
   const limited = b.clip(d, -20, 20);
-  return b.sub(b.add(b.exp(b.neg(limited)), limited), 1);
+  return b.minimum(b.sub(b.add(b.exp(b.neg(limited)), limited), 1), k3Limit);
 }

@@ -1,5 +1,6 @@
 import { TrainerError } from '../protocol/errors.ts';
 import type { TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
+import { k3Limit } from '../models/training-graph.ts';
 import type { ParameterBlock } from '../models/weights.ts';
 import type { Learner, ObjectiveInputs, TokenResults } from './learner.ts';
 import { microBatches, type MicroBatch } from './micro-batches.ts';
@@ -86,7 +87,7 @@ function observe({ origins }: MicroBatch, { perToken }: ObjectiveInputs, { logpr
     seen.deviation += Math.abs(ratio - 1);
     seen.maxDiff = Math.max(seen.maxDiff, Math.abs(now - at('old_logprob')));
     const d = now - at('ref_logprob');
-    seen.kl += settings.kl_loss_type === 'k1' ? d : settings.kl_loss_type === 'k2' ? d ** 2 / 2 : Math.exp(-d) + d - 1;
+    seen.kl += settings.kl_loss_type === 'k1' ? d : settings.kl_loss_type === 'k2' ? d ** 2 / 2 : Math.min(Math.exp(-d) + d - 1, k3Limit);
   }
   return seen;
 }

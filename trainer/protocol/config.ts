@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { SamplingOverrides } from './rollout.ts';
+import { longestTimeout, SamplingOverrides } from './rollout.ts';
 
 /** Where the model behind the agent is served from. */
 export const ModelConfig = z.strictObject({
   /** A folder in Hugging Face layout (config.json, model.safetensors, tokenizer.json), relative to the config file: the local policy. */
   path: z.string().optional(),
   /** Or the base URL of an OpenAI-compatible server (ends in /v1); enough for dry runs and evaluation, not for training. */
-  endpoint: z.url().optional(),
+  endpoint: z.url({ protocol: /^https?$/, error: 'must be the http or https URL of a server' }).optional(),
   /** Model name at the endpoint. */
   name: z.string().optional(),
   /** Name of the environment variable that holds the endpoint's key. */
@@ -34,7 +34,7 @@ export const GrpoConfig = z.strictObject({
   lr: z.number().positive().default(1e-6),
   lr_schedule: z.enum(['constant', 'linear', 'cosine']).default('constant'),
   warmup_steps: z.number().int().min(0).default(0),
-  betas: z.tuple([z.number(), z.number()]).default([0.9, 0.95]),
+  betas: z.tuple([z.number().min(0).lt(1), z.number().min(0).lt(1)]).default([0.9, 0.95]),
   weight_decay: z.number().min(0).default(0),
   max_grad_norm: z.number().positive().default(1),
   clip_ratio_low: z.number().positive().default(0.2),
@@ -63,7 +63,7 @@ export type GrpoConfig = z.infer<typeof GrpoConfig>;
 
 export const RunnerConfig = z.strictObject({
   n_runners: z.number().int().min(1).max(256).default(8),
-  timeout_seconds: z.number().positive().default(120),
+  timeout_seconds: z.number().positive().max(longestTimeout).default(120),
   max_attempts: z.number().int().min(1).default(1),
   /** Interpreter for Python agents; default: the workspace's virtual environment, else python3 on PATH. */
   python: z.string().optional(),
@@ -89,7 +89,7 @@ export const TrainConfig = z.strictObject({
   runner: RunnerConfig.prefault({}),
   seed: z.number().int().default(0),
   /** Threads of the engine; default: the machine's physical cores. */
-  threads: z.number().int().min(1).optional(),
+  threads: z.number().int().min(1).max(256).optional(),
   checkpoints: z.strictObject({ keep_last: z.number().int().min(1).default(2), every: z.number().int().min(1).default(1) }).prefault({}),
 });
 export type TrainConfig = z.infer<typeof TrainConfig>;

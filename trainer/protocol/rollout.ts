@@ -26,9 +26,12 @@ export const SamplingOverrides = z.object({
 });
 export type SamplingOverrides = z.infer<typeof SamplingOverrides>;
 
+/** Seconds; timers of JavaScript take no more than 2³¹ ms and go off at once beyond. */
+export const longestTimeout = 2_147_483;
+
 /** Retry and time limits (names of Agent Lightning v0.3), and how the gateway serves the rollout's LLM calls. */
 export const RolloutConfig = z.object({
-  timeout_seconds: z.number().positive().nullable().default(null),
+  timeout_seconds: z.number().positive().max(longestTimeout).nullable().default(null),
   unresponsive_seconds: z.number().positive().nullable().default(null),
   max_attempts: z.number().int().min(1).default(1),
   retry_condition: z.array(AttemptStatus).default([]),

@@ -46,7 +46,7 @@ export type RpcMethod = keyof typeof rpcMethods;
 export type RpcParams<M extends RpcMethod> = z.input<(typeof rpcMethods)[M]['params']>;
 export type RpcResult<M extends RpcMethod> = z.output<(typeof rpcMethods)[M]['result']>;
 
-export const RpcRequest = z.object({ id: z.number().int(), method: z.string(), params: z.unknown() });
+export const RpcRequest = z.object({ id: z.number().int(), method: z.string(), params: z.unknown().optional() });
 export const RpcError = z.object({ code: z.string(), message: z.string() });
 export const RpcResponse = z.union([
   z.object({ id: z.number().int(), result: z.unknown() }),

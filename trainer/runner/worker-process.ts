@@ -1,11 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
 import type { LogStream } from './attempt-logs.ts';
 import type { Ending } from './classify.ts';
 import type { Connection, Connections } from './connections.ts';
 import { WorkerMessage, type LoadMessage, type RunMessage, type WorkerSpan } from './messages.ts';
 import { pipesAreRead } from './pipes.ts';
-import { groupGone, killGroup } from './process-group.ts';
+import { groupGone, killGroup, killStrays, workerMark } from './process-group.ts';
 import type { Reaper } from './reaper.ts';
 import type { WorkerCommand } from './worker-command.ts';
 
@@ -49,9 +50,10 @@ export class WorkerProcess {
     });
     this.ready.catch(() => {}); // whoever waits for it hears of it
     const door = connections.expect((connection) => this.#connected(connection));
+    const mark = randomBytes(16).toString('hex');
     this.#child = spawn(command.command, command.args, {
       cwd: command.cwd, detached: true, windowsHide: true, stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...command.env, AGENT_TRAINER_SOCKET: connections.address, AGENT_TRAINER_TOKEN: door.token },
+      env: { ...command.env, AGENT_TRAINER_SOCKET: connections.address, AGENT_TRAINER_TOKEN: door.token, [workerMark]: mark },
     });
     const { pid } = this.#child;
     if (pid !== undefined) reaper.watch(pid);
@@ -67,9 +69,13 @@ export class WorkerProcess {
         if (pid !== undefined) {
           killGroup(pid); // what it started
           await groupGone(pid);
+          await killStrays(mark);
           reaper.forget(pid);
         }
         this.#connection?.close();
+        // A process that could not be found may still hold the other ends, which would keep this one alive.
+        this.#child.stdout?.destroy();
+        this.#child.stderr?.destroy();
         resolve();
       };
       this.#child.once('error', (error) => void ended(`it could not be started (${messageOf(error)})`));

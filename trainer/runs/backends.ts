@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { OpenAIBackend } from '../gateway/openai-backend.ts';
 import type { ChatBackend } from '../protocol/chat.ts';
@@ -14,7 +15,7 @@ export type ModelSource =
 
 /** The `model` of a configuration whose paths are relative to `folder`. */
 export function modelOfConfig(model: ModelConfig, folder: string, threads: number | undefined): ModelSource {
-  if (model.path !== undefined) return { kind: 'policy', folder: path.resolve(folder, model.path), threads };
+  if (model.path !== undefined) return { kind: 'policy', folder: modelFolder(path.resolve(folder, model.path)), threads };
   const apiKey = model.api_key_env === undefined ? null : process.env[model.api_key_env] ?? null;
   if (model.api_key_env !== undefined && apiKey === null) throw new TrainerError('environment', `The environment variable ${model.api_key_env}, which model.api_key_env names, is not set. Set it to the key of ${model.endpoint}.`);
   return { kind: 'endpoint', url: model.endpoint!, model: model.name ?? null, apiKey }; // the schema demands one of the two
@@ -22,8 +23,17 @@ export function modelOfConfig(model: ModelConfig, folder: string, threads: numbe
 
 /** A model given as text: the URL of an OpenAI-compatible server (its key in OPENAI_API_KEY), or a folder relative to `cwd`. */
 export function modelOfText(text: string, cwd: string): ModelSource {
-  if (/^https?:\/\//.test(text)) return { kind: 'endpoint', url: text, model: null, apiKey: process.env['OPENAI_API_KEY'] ?? null };
-  return { kind: 'policy', folder: path.resolve(cwd, text), threads: undefined };
+  if (/^https?:/i.test(text)) {
+    if (!URL.canParse(text)) throw new TrainerError('bad_input', `"${text}" is not a URL. Give one like http://127.0.0.1:11434/v1, or the path of a model folder.`);
+    return { kind: 'endpoint', url: text, model: null, apiKey: process.env['OPENAI_API_KEY'] ?? null };
+  }
+  return { kind: 'policy', folder: modelFolder(path.resolve(cwd, text)), threads: undefined };
+}
+
+/** Checked before the run starts, which may come to its second model only after an hour. */
+function modelFolder(folder: string): string {
+  if (existsSync(path.join(folder, 'config.json'))) return folder;
+  throw new TrainerError('not_found', `There is no model in ${folder}: it has no config.json. A model folder holds config.json, model.safetensors and tokenizer.json.`);
 }
 
 /** Serves a model under `name` at the gateway while `use` runs; `modelName` is what agents send as "model". */

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { TrainConfig } from '../protocol/config.ts';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
+import { JsonTextError, parseJsonText } from '../protocol/json-text.ts';
 import { nearest } from './nearest.ts';
 
 export const configFileName = 'agent-trainer.json';
@@ -45,13 +46,15 @@ export function nearestConfig(file: string): string | null {
 }
 
 function parseJson(text: string, file: string): unknown {
+  let value: unknown;
   try {
-    return JSON.parse(text.replace(/^\ufeff/, ''));
+    value = parseJsonText(text);
   } catch (error) {
-    const position = /position (\d+)/.exec(messageOf(error))?.[1];
-    const line = position === undefined ? '' : ` (line ${text.slice(0, Number(position)).split('\n').length})`;
-    throw new TrainerError('bad_input', `${file} is not valid JSON${line}: ${messageOf(error)}.`, { cause: error });
+    if (!(error instanceof JsonTextError)) throw error;
+    throw new TrainerError('bad_input', `${file} is not valid JSON (line ${error.line}, column ${error.column}): ${error.message}.`, { cause: error });
   }
+  if (!isObject(value)) throw new TrainerError('bad_input', `${file} must hold a JSON object with "agent", "data" and "model".`);
+  return value;
 }
 
 function checkExpression(expression: string, source: string): void {
@@ -77,10 +80,11 @@ function describeIssue(issue: z.core.$ZodIssue): string {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => {
       const meant = nearest(key, knownKeys(place));
-      return `"${[...place, key].join('.')}" is not a known setting${meant === null ? '' : `, did you mean "${meant}"?`}`;
+      return `"${[...place, key].join('.')}" is not a known setting${meant === null ? '' : ` (did you mean "${meant}"?)`}`;
     }).join('; ');
   }
   const field = place.length === 0 ? 'the file' : `"${place.join('.')}"`;
+  if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined')) return `${field} is missing`;
   return `${field}: ${issue.message.charAt(0).toLowerCase()}${issue.message.slice(1)}`;
 }
 

@@ -7,6 +7,7 @@ import { prepareDev } from './dev-run.ts';
 import { prepareEval } from './eval-run.ts';
 import { claim, livingOwner, newManager, retireManager } from './owner.ts';
 import type { Prepared } from './prepared.ts';
+import { isOver, recoverRuns } from './recover.ts';
 import { notice, runFolder, type RunContext, type Session } from './session.ts';
 import { prepareResume, prepareTrain } from './train-run.ts';
 
@@ -63,12 +64,7 @@ export class RunManager {
 
   /** Marks the runs of dead trainers as interrupted. Runs of other living trainers stay as they are. */
   recover(): Run[] {
-    const { store, workspace } = this.#context;
-    return store.listRuns().filter((run) => !isOver(run) && livingOwner(runFolder(workspace, run.run_id)) === null).map((run) => {
-      store.cancelRollouts({ run_id: run.run_id });
-      const advice = run.kind === 'train' ? ` Continue it with: agent-trainer train --resume ${run.run_id}` : ' Start it again.';
-      return store.updateRun(run.run_id, { status: 'interrupted', end_time: Date.now() / 1000, error: `The trainer ended while the run was going.${advice}` });
-    });
+    return recoverRuns(this.#context.store, this.#context.workspace);
   }
 
   /** Whether a training run of this trainer is going. */
@@ -131,10 +127,6 @@ export class RunManager {
 }
 
 const prepare: Record<Run['kind'], (request: StartRun, workspace: string) => Prepared> = { dev: prepareDev, train: prepareTrain, eval: prepareEval };
-
-function isOver(run: Run): boolean {
-  return run.status !== 'pending' && run.status !== 'running';
-}
 
 /** How a run that threw is recorded: stopped on purpose, or failed with its reason. */
 function endedBadly(session: Session, kind: Run['kind'], error: unknown): Partial<Run> {

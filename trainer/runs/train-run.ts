@@ -102,17 +102,14 @@ async function train(session: Session, config: TrainConfig, data: TrainData, pol
   const before = await measure('before'); // with the weights the run began with, also after an interruption
   if (config.grpo.kl_loss_coef > 0) await policy.setReference();
   const checkpoints = new Checkpoints(path.join(folder, 'checkpoints'), config.checkpoints.keep_last);
-  const last = checkpoints.latest();
-  if (last) {
-    await policy.restore(last.folder);
-    notice(session, 'info', `Continuing after step ${last.step + 1} of ${config.grpo.steps}.`);
-  }
+  const last = await checkpoints.restore(policy, (message) => notice(session, 'warning', message));
+  if (last !== null) notice(session, 'info', `Continuing after step ${last + 1} of ${config.grpo.steps}.`);
 
   setPhase(session, 'training');
   await trainGrpo({
     source, policy, config, checkpoints,
     train: data.train, validation: data.validation,
-    firstStep: last ? last.step + 1 : 0,
+    firstStep: last === null ? 0 : last + 1,
     evaluation_s: before.wall_s,
     notice: (level, message) => notice(session, level, message),
   });

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
-const loopbackNames = new Set(['127.0.0.1', 'localhost', '[::1]']);
+const loopback = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/i;
 
 /**
  * Why a request must be refused, or null. A web page can point its own name at 127.0.0.1 (DNS rebinding): then Host is
@@ -9,8 +9,7 @@ const loopbackNames = new Set(['127.0.0.1', 'localhost', '[::1]']);
  */
 export function refusalOf(headers: IncomingHttpHeaders): string | null {
   const host = headers.host ?? '';
-  const name = hostName(`http://${host}`);
-  if (name === null || !loopbackNames.has(name)) return `The host "${host}" is not this trainer's. Use the address in its server.json.`;
+  if (!loopback.test(host)) return `The host "${host}" is not this trainer's. Use the address in its server.json.`;
   const { origin } = headers;
   if (origin !== undefined && origin !== `http://${host}`) return `Web pages of ${origin} may not use this trainer.`;
   return null;
@@ -30,12 +29,4 @@ export function sameSecret(given: string, secret: string): boolean {
 
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
-}
-
-function hostName(url: string): string | null {
-  try {
-    return new URL(url).hostname;
-  } catch {
-    return null;
-  }
 }

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import fastify from 'fastify';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Gateway } from '../gateway/gateway.ts';
 import { errorBody, invalidRequest, toBackendError } from '../gateway/openai-error.ts';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
@@ -70,11 +70,12 @@ export async function openTrainer({ workspace, port = 0, announce = false, log =
 }
 
 function createApp(gateway: Gateway, token: string): FastifyInstance {
-  const app = fastify({ forceCloseConnections: true });
-  app.setErrorHandler((error, _request, reply) => {
+  const refuse = (error: unknown, reply: FastifyReply): void => {
     const failure = toBackendError(error);
     void reply.status(failure.status).send(errorBody(failure));
-  });
+  };
+  const app = fastify({ forceCloseConnections: true, frameworkErrors: (error, _request, reply) => refuse(error, reply as FastifyReply) });
+  app.setErrorHandler((error, _request, reply) => refuse(error, reply));
   app.setNotFoundHandler((request, reply) => {
     void reply.status(404).send(errorBody(invalidRequest(`There is nothing at ${request.method} ${request.url}. Base URLs end in /v1.`, { code: 'unknown_url' })));
   });

@@ -21,7 +21,7 @@ export interface Context {
   onEvent: (listener: (event: TrainerEvent) => void) => () => void;
 }
 
-export function createContext(db: Database, file: string, now: () => number): Context {
+export function createContext(db: Database, now: () => number): Context {
   const listeners = new Set<(event: TrainerEvent) => void>();
   const outgoing: TrainerEvent[] = [];
   let pending: TrainerEvent[] | null = null;
@@ -74,8 +74,6 @@ export function createContext(db: Database, file: string, now: () => number): Co
         const result = transaction(durability, work);
         outgoing.push(...pending);
         return result;
-      } catch (error) {
-        throw explained(error, file);
       } finally {
         pending = null;
         deliver();
@@ -98,11 +96,30 @@ const remedies: Record<number, string> = {
   10: 'The disk reported an error: check it and its free space.',
   11: 'The file is damaged: restore a copy, or move it away to start afresh.',
   13: 'The disk is full: free some space.',
+  14: 'Its folder or one of its files cannot be written: check their permissions.',
   26: 'It is not a database of Agent Trainer: move it away to start afresh.',
 };
 
+/** The same database, whose errors about the file say what to do. */
+export function explaining(db: Database, file: string): Database {
+  const told = <Result>(call: () => Result): Result => {
+    try {
+      return call();
+    } catch (error) {
+      throw explained(error, file);
+    }
+  };
+  return {
+    ...db,
+    exec: (sql) => told(() => db.exec(sql)),
+    all: (sql, ...values) => told(() => db.all(sql, ...values)),
+    get: (sql, ...values) => told(() => db.get(sql, ...values)),
+    run: (sql, ...values) => told(() => db.run(sql, ...values)),
+  };
+}
+
 /** SQLite's error about the file as a TrainerError that says what to do; any other error as it is. */
-export function explained(error: unknown, file: string): unknown {
+function explained(error: unknown, file: string): unknown {
   const remedy = remedies[sqliteCode(error) ?? 0];
   return remedy ? new TrainerError('environment', `The database ${file} failed (${messageOf(error)}). ${remedy}`, { cause: error }) : error;
 }

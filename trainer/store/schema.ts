@@ -1,5 +1,8 @@
-import { TrainerError } from '../protocol/errors.ts';
-import type { Database } from './database.ts';
+import { messageOf, TrainerError } from '../protocol/errors.ts';
+import { sqliteCode, type Database } from './database.ts';
+
+/** SQLite's code for a statement that does not fit the tables. */
+const sqlError = 1;
 
 /**
  * Entry n brings a file from version n to n + 1. Text columns that hold outside content are JSON, which keeps every
@@ -63,6 +66,7 @@ export function migrate(db: Database, file: string): void {
     db.exec('COMMIT');
   } catch (error) {
     db.exec('ROLLBACK');
-    throw error;
+    if (sqliteCode(error) !== sqlError) throw error;
+    throw new TrainerError('environment', `${file} is a database of another program (${messageOf(error)}). Move it away to start afresh.`, { cause: error });
   }
 }

@@ -4,7 +4,7 @@ import type { AttemptedRollout, Resource, ResourceBundle, Rollout, WorkerInfo } 
 import type { TrainerEvent } from '../protocol/rpc.ts';
 import type { Run, StepMetrics } from '../protocol/run.ts';
 import type { Span } from '../protocol/span.ts';
-import { createContext, explained } from './context.ts';
+import { createContext, explaining } from './context.ts';
 import { openDatabase, type Database, type Driver } from './database.ts';
 import { appendLog, getLogs, type Logs, type LogStream } from './logs.ts';
 import { addResources, getResources, latestResources } from './resources.ts';
@@ -76,7 +76,7 @@ export interface StoreOptions {
 /** Opens or creates the store in `file` (or ':memory:'). Throws TrainerError 'environment' on a file it cannot use. */
 export function openStore(file: string, { now = () => Date.now() / 1000, driver }: StoreOptions = {}): Store {
   const db = prepare(file, driver);
-  const context = createContext(db, file, now);
+  const context = createContext(db, now);
   const waits = createWaits(context);
   return {
     createRun: (run) => createRun(context, run),
@@ -113,7 +113,7 @@ export function openStore(file: string, { now = () => Date.now() / 1000, driver 
 }
 
 function prepare(file: string, driver: Driver | undefined): Database {
-  const db = open(file, driver);
+  const db = explaining(open(file, driver), file);
   try {
     db.exec('PRAGMA busy_timeout = 5000');
     db.exec('PRAGMA journal_mode = WAL');
@@ -121,7 +121,7 @@ function prepare(file: string, driver: Driver | undefined): Database {
     return db;
   } catch (error) {
     db.close();
-    throw explained(error, file);
+    throw error;
   }
 }
 

@@ -9,6 +9,7 @@ import { openPolicy } from '../../../trainer/policy/open-policy.ts';
 
 const folder = fileURLToPath(new URL('../../../examples/sql-agent/', import.meta.url));
 const tasks = readFileSync(`${folder}data/heldout.jsonl`, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line) as SqlTask);
+const promptOf = (task: SqlTask) => writePrompt(describeSchema(databaseOf(task)), task.question).map((message) => ({ ...message }));
 const databaseOf = (task: SqlTask) => openDatabase(`${folder}databases/${task.db}.sqlite`);
 
 describe('the sample policy', () => {
@@ -18,8 +19,7 @@ describe('the sample policy', () => {
 
   async function firstQuery(task: SqlTask): Promise<string> {
     const context = { rollout_id: null, attempt_id: null, mode: null, seed: null, signal: new AbortController().signal };
-    const messages = writePrompt(describeSchema(databaseOf(task)), task.question);
-    for await (const event of policy.chat.chat({ model: 'policy', messages, temperature: 0, max_tokens: 64 }, context)) {
+    for await (const event of policy.chat.chat({ model: 'policy', messages: promptOf(task), temperature: 0, max_tokens: 64 }, context)) {
       if (event.type === 'done') return extractSql(event.completion.choices[0]?.message.content ?? '');
     }
     throw new Error('no answer');
@@ -41,7 +41,7 @@ describe('the sample policy', () => {
   it('has a tokenizer that spells every task in few tokens and loses nothing', async () => {
     const tokenizer = await openTokenizer(`${folder}policy`);
     for (const task of tasks) {
-      const messages = writePrompt(describeSchema(databaseOf(task)), task.question);
+      const messages = promptOf(task);
       const prompt = tokenizer.encode(tokenizer.renderChat(messages, null));
       assert.ok(prompt.length < 128, `${task.id} takes ${prompt.length} tokens`);
       for (const { content } of messages) assert.equal(tokenizer.decode(tokenizer.encode(content)), content);

@@ -123,6 +123,32 @@ for (const { language, file } of languages) {
   });
 }
 
+describe('processes that leave the worker\'s group', function () {
+  this.timeout(60_000);
+
+  it('are ended with the worker, also when they start others and hold its output', async () => {
+    const desk = await bench();
+    const pids = join(workspace(), 'pids');
+    const folder = workspace({ 'a.py': `
+import subprocess, time
+from agent_trainer import rollout
+@rollout
+def f(task):
+    shell = subprocess.Popen(["sh", "-c", "sleep 600 & echo $$ $! > ${pids}.new; mv ${pids}.new ${pids}; wait"], start_new_session=True)
+    return 1.0
+` });
+    const runner = await desk.runner('a.py', {}, { workspace: folder });
+    const [rollout] = await desk.roll([{}]);
+    assert.equal(rollout!.attempt!.outcome, 'scored');
+    await until(() => pidsIn(pids).length === 2);
+    const running = pidsIn(pids);
+    assert.ok(running.every(isRunning));
+    await runner.stop();
+    assert.ok(!running.some(isRunning));
+    await desk.close();
+  });
+});
+
 describe('workers that cannot be started any more', function () {
   this.timeout(60_000);
 

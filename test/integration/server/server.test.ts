@@ -79,6 +79,9 @@ describe('trainer server', () => {
       const response = await fetch(`${trainer.url}/chat/completions`, { method: 'POST' });
       assert.equal(response.status, 404);
       assert.match((await response.json() as { error: { message: string } }).error.message, /POST \/chat\/completions.*\/v1/);
+      const unreadable = await fetch(`${trainer.url}/rollout/%zz/attempt/x/v1/chat/completions`, { method: 'POST' });
+      assert.equal(unreadable.status, 400);
+      assert.match((await unreadable.json() as { error: { message: string } }).error.message, /not a valid url/);
     });
 
     it('the token file is for its owner alone and goes with the trainer', async () => {
@@ -107,7 +110,7 @@ describe('trainer server', () => {
       await assert.rejects(client.call('trace.get', { rollout_id: 'ro-none' }), /not_found: /);
       await assert.rejects(client.call('runs.cancel', { run_id: 'ru-none' }), /not_found: /);
       await assert.rejects(client.call('runs.start', { kind: 'dev', agent: 'missing.py', data: 'tasks.jsonl' }), /missing\.py/);
-      assert.deepEqual(await client.call('runs.list', {}), []);
+      assert.deepEqual(await client.call('runs.list', undefined as never), []); // without params at all
       await client.close();
     });
 

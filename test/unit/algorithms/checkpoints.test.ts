@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Checkpoints } from '../../../trainer/algorithms/checkpoints.ts';
+import { TrainerError } from '../../../trainer/protocol/errors.ts';
 import type { Policy } from '../../../trainer/protocol/policy.ts';
 
 describe('checkpoints', () => {
@@ -25,5 +26,23 @@ describe('checkpoints', () => {
     mkdirSync(path.join(folder, 'step-000004.tmp-1234'));
     mkdirSync(path.join(folder, '.step-000005'));
     assert.deepEqual(new Checkpoints(folder, 2).latest(), { step: 3, folder: path.join(folder, 'step-000003') });
+  });
+
+  it('goes back to an earlier one when the last is damaged, keeps that aside, and can save the step again', async () => {
+    for (const name of ['step-000003', 'step-000004', 'step-000005.tmp-1234']) mkdirSync(path.join(folder, name));
+    const checkpoints = new Checkpoints(folder, 3);
+    const restorable = { ...policy, restore: async (from: string) => { if (from.endsWith('4')) throw new TrainerError('bad_input', 'cut off'); } };
+    const told: string[] = [];
+    assert.equal(await checkpoints.restore(restorable, (message) => told.push(message)), 3);
+    assert.match(told.join(), /^The checkpoint of step 5 is damaged .*step-000004\.damaged: cut off$/);
+    await checkpoints.save(restorable, 4);
+    assert.deepEqual(readdirSync(folder).sort(), ['step-000003', 'step-000004', 'step-000004.damaged']);
+  });
+
+  it('a policy that fails for another reason does not cost checkpoints', async () => {
+    mkdirSync(path.join(folder, 'step-000003'));
+    const failing = { ...policy, restore: () => Promise.reject(new TrainerError('environment', 'no memory')) };
+    await assert.rejects(new Checkpoints(folder, 2).restore(failing, () => assert.fail()), /no memory/);
+    assert.deepEqual(readdirSync(folder), ['step-000003']);
   });
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { decimal, duration, pValue, signed, sparkline, table } from '../../../trainer/cli/format.ts';
+import { decimal, duration, oneLine, printable, pValue, signed, sparkline, table } from '../../../trainer/cli/format.ts';
 
 describe('terminal formats', () => {
   it('shows a missing number as missing, not as zero', () => {
@@ -16,6 +16,14 @@ describe('terminal formats', () => {
 
   it('draws the last values as bars and stays inside the range', () => {
     assert.equal(sparkline([-1, 0, 0.5, 1, 2], 4), '▁▅██');
+  });
+
+  it('lets no text of an agent command the terminal, and keeps every alphabet', () => {
+    assert.equal(printable('a\u001b[2Jb\u0000\u009bc\u202e\td\nü😀é한'), 'a�[2Jb��c�\td\nü😀é한');
+  });
+
+  it('makes one line of any error', () => {
+    assert.equal(oneLine('Error: no\n  such   file\n    at async read (node:fs:1:2)\n    at x'), 'Error: no such file');
   });
 
   it('aligns columns', () => {

@@ -46,6 +46,21 @@ describe('datasets: files of tasks', () => {
     await rejects(write('f.json', '[]'), /has no tasks/);
   });
 
+  it('names the line of what JSON allows and no agent could get: endless numbers, endless nesting', async () => {
+    await rejects(write('g.jsonl', '{"q": 1}\n{"q": [1e400]}\n'), /g\.jsonl, line 2: a number is larger/);
+    await rejects(write('h.jsonl', `{"q": 1}\n${'{"q":'.repeat(100_000)}1${'}'.repeat(100_000)}\n`), /h\.jsonl, line 2: its values are nested deeper/);
+  });
+
+  it('names the line of a mistake that the engine gives no position for', async () => {
+    await rejects(write('g.json', '[\n {"a": 1},\n {"b": oops},\n {"c": 1}\n]'), /g\.json, line 3: this is not JSON: "oops" .* \(column 8\)/);
+  });
+
+  it('numbers many equal tasks in one pass', async () => {
+    const ids = (await loadTasks(write('equal.jsonl', '{"q": 1}\n'.repeat(50_000)))).map(({ id }) => id);
+    assert.equal(new Set(ids).size, 50_000);
+    assert.equal(ids[49_999], `${ids[0]}-50000`);
+  }).timeout(20_000); // one by one it would take minutes
+
   it('reads CSV as text, with the line where each record begins', async () => {
     const file = write('a.csv', 'id,question\n1,"two\nlines"\n\n2,"a ""quote"", and"\n');
     assert.deepEqual(await loadTasks(file), [

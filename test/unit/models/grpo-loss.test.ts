@@ -56,6 +56,9 @@ describe('GRPO loss', () => {
     near(await kl('k1'), 0.5);
     near(await kl('k2'), 0.125);
     near(await kl('k3'), 0.106531);
+    const far = await lossAt({ ratio: 1, advantage: 0, kl: 'k3', reference: -9 });
+    near(far.loss, 10);
+    assert.equal(far.slope, 0);
     near((await lossAt({ ratio: 1, advantage: 1, kl: 'k2', reference: 0.5, coefficient: 0.1 })).loss, -1 + 0.0125);
   });
 

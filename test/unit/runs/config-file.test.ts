@@ -40,7 +40,7 @@ describe('configuration file', () => {
   });
 
   it('names an unknown key and the one that was meant', () => {
-    assert.equal(refused({ ...minimal, grpo: { stepz: 3 } }), ': "grpo.stepz" is not a known setting, did you mean "steps"?.');
+    assert.equal(refused({ ...minimal, grpo: { stepz: 3 } }), ': "grpo.stepz" is not a known setting (did you mean "steps"?).');
     assert.match(refused({ ...minimal, rewardd: 3 }), /"rewardd" is not a known setting\./);
     assert.match(refused({ ...minimal, grpo: { groupSize: 3 } }), /did you mean "group_size"\?/);
     assert.match(refused({ ...minimal, runner: { runners: 3 } }), /"runner.runners".*did you mean "n_runners"\?/);
@@ -50,8 +50,15 @@ describe('configuration file', () => {
     const message = refused({ ...minimal, grpo: { group_size: 1 }, data: { train: 5 } });
     assert.match(message, /"grpo.group_size": too small/);
     assert.match(message, /"data.train": invalid input: expected string/);
-    assert.match(refused({ data: { train: 'x' }, model: { path: 'p' } }), /"agent": invalid input/);
+    assert.match(refused({ data: { train: 'x' }, model: { path: 'p' } }), /"agent" is missing/);
     assert.match(refused(minimal, { grpo: { steps: 'three' } }), /"grpo.steps"/);
+  });
+
+  it('refuses numbers that would only fail later: moments that never decay, timers that go off at once', () => {
+    assert.match(refused({ ...minimal, grpo: { betas: [1, 0.9] } }), /"grpo.betas.0": too big/);
+    assert.match(refused({ ...minimal, runner: { timeout_seconds: 1e9 } }), /"runner.timeout_seconds": too big/);
+    assert.match(refused({ ...minimal, threads: 100_000 }), /"threads": too big/);
+    assert.match(refused({ ...minimal, model: { endpoint: 'ftp://localhost/v1' } }), /"model.endpoint": must be the http or https URL/);
   });
 
   it('a model is a path or an endpoint', () => {
@@ -60,7 +67,9 @@ describe('configuration file', () => {
   });
 
   it('names the line of broken JSON, and a file that is missing', () => {
-    assert.match(refused('{\n  "agent": "x",\n  oops\n}'), / is not valid JSON \(line 3\)/);
+    assert.match(refused('{\n  "agent": "x",\n  oops\n}'), / is not valid JSON \(line 3, column 3\): "oops"/);
+    assert.match(refused('null'), / must hold a JSON object/);
+    assert.match(refused([]), / must hold a JSON object/);
     assert.throws(() => loadConfig(path.join(folder, 'none.json')), (error) => error instanceof TrainerError && error.code === 'not_found' && error.message.includes('none.json'));
   });
 

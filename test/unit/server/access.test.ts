@@ -4,7 +4,7 @@ import { refusalOf, sameSecret, tokenOf } from '../../../trainer/server/access.t
 describe('access to the server', () => {
   it('is for loopback names only, on any port', () => {
     for (const host of ['127.0.0.1:4000', 'localhost:4000', 'localhost', '[::1]:4000']) assert.equal(refusalOf({ host }), null, host);
-    for (const host of ['evil.example:4000', 'localhost.evil.example', '127.0.0.1.evil.example:4000', 'a@127.0.0.1.evil.example', '', '0.0.0.0:4000', ':::']) {
+    for (const host of ['evil.example:4000', 'localhost.evil.example', '127.0.0.1.evil.example:4000', 'a@127.0.0.1.evil.example', 'evil.example@127.0.0.1', '127.0.0.1/evil.example', '', '0.0.0.0:4000', ':::']) {
       assert.match(refusalOf({ host }) ?? '', /is not this trainer's/, host);
     }
   });

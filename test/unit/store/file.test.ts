@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createContext } from '../../../trainer/store/context.ts';
+import { createContext, explaining } from '../../../trainer/store/context.ts';
 import { openDatabase } from '../../../trainer/store/database.ts';
 import { enqueueRollouts, listRollouts } from '../../../trainer/store/rollouts.ts';
 import { schemaVersion } from '../../../trainer/store/schema.ts';
@@ -43,14 +43,35 @@ for (const driver of drivers) {
       assert.throws(() => openStore(file, { driver }), trainerError('environment', /trainer\.db.*not a database/s));
     });
 
+    it('is refused when another program made it', () => {
+      const db = openDatabase(file, driver);
+      db.exec('CREATE TABLE runs (kilometres REAL)');
+      db.close();
+      assert.throws(() => openStore(file, { driver }), trainerError('environment', /trainer\.db is a database of another program/));
+    });
+
+    it('names the file when reading finds it damaged', () => {
+      const store = openStore(file, { driver });
+      store.enqueueRollouts(Array.from({ length: 200 }, () => ({ input: 'x'.repeat(1000) })));
+      store.close();
+      const db = openDatabase(file, driver);
+      db.all('PRAGMA wal_checkpoint(TRUNCATE)'); // all into the file itself
+      db.close();
+      const bytes = readFileSync(file);
+      writeFileSync(file, bytes.fill(0xff, 4096));
+      const damaged = openStore(file, { driver });
+      assert.throws(() => damaged.listRollouts({}), trainerError('environment', /trainer\.db failed .*The file is damaged/));
+      damaged.close();
+    });
+
     it('is refused when its folder does not exist', () => {
       assert.throws(() => openStore(path.join(folder, 'no', 'trainer.db'), { driver }), trainerError('environment', /folder exists/));
     });
 
     it('reports a full disk, keeps what was there and goes on when there is space', () => {
       openStore(file, { driver }).close();
-      const db = openDatabase(file, driver);
-      const context = createContext(db, file, () => 1);
+      const db = explaining(openDatabase(file, driver), file);
+      const context = createContext(db, () => 1);
       const pages = Number(db.get('PRAGMA page_count')!.page_count);
       db.exec(`PRAGMA max_page_count = ${pages + 4}`);
       enqueueRollouts(context, [{ input: 'small' }]);

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Command } from 'commander';
-import { TrainerError } from '../../protocol/errors.ts';
+import { messageOf, TrainerError } from '../../protocol/errors.ts';
 import { TrainResult } from '../../protocol/run.ts';
 import { reportHtml, type ReportRollout } from '../report/report-html.ts';
 import { pairByTask, pickExamples } from '../report/pairs.ts';
@@ -25,12 +25,20 @@ export function addReportCommand(program: Command): void {
         const evaluated = store.listRollouts({ run_id: runId, mode: 'val' });
         const pairs = pairByTask(ofSide(evaluated, 'before'), ofSide(evaluated, 'after'));
         const examples = pickExamples(pairs, 3).map((pair) => ({ before: withSpans(store, pair.before), after: withSpans(store, pair.after) }));
-        writeFileSync(options.out, reportHtml({ run, result: result.data, steps: store.listSteps(runId), pairs, examples }));
+        write(options.out, reportHtml({ run, result: result.data, steps: store.listSteps(runId), pairs, examples }));
         process.stderr.write(`Report: ${path.resolve(options.out)}\n`);
       } finally {
         store.close();
       }
     });
+}
+
+function write(file: string, html: string): void {
+  try {
+    writeFileSync(file, html);
+  } catch (error) {
+    throw new TrainerError('bad_input', `The report cannot be written (${messageOf(error)}). Give another file with --out.`, { cause: error });
+  }
 }
 
 /** The counted rollouts of one side; a task that was run again counts with its last one. */

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { openStore, type Store } from '../../store/store.ts';
 import { TrainerError } from '../../protocol/errors.ts';
 import type { Run } from '../../protocol/run.ts';
+import { recoverRuns } from '../../runs/recover.ts';
 import { decimal, duration, table } from '../format.ts';
 import { resultText } from '../result-text.ts';
 import { printJson, workspaceOf } from '../run-command.ts';
@@ -13,7 +14,7 @@ export function addRunsCommand(program: Command): void {
   program.command('runs')
     .description('list the runs of the workspace, or show what one found')
     .argument('[run]')
-    .option('--json', 'print JSON')
+    .option('--json', 'print one JSON object')
     .action((runId: string | undefined, options: { json?: boolean }, command: Command) => {
       const store = openWorkspaceStore(workspaceOf(command));
       try {
@@ -23,7 +24,7 @@ export function addRunsCommand(program: Command): void {
           return void process.stdout.write(run.status === 'succeeded' ? `${resultText(run)}\n` : `${run.run_id} ${run.status}${run.error ? `: ${run.error}` : ''}\n`);
         }
         const runs = store.listRuns();
-        if (options.json) return printJson(runs);
+        if (options.json) return printJson({ runs });
         process.stdout.write(runs.length === 0 ? 'No runs yet. Start one with: agent-trainer dev AGENT --data FILE\n' : `${table([['run', 'kind', 'status', 'reward', 'time', 'agent'], ...runs.map(row)])}\n`);
       } finally {
         store.close();
@@ -49,9 +50,11 @@ function rewardOf(run: Run): string {
   return decimal(result?.policy?.mean_reward ?? result?.mean_reward);
 }
 
-/** Opens the workspace's store for reading; says so when there is none. */
+/** Opens the workspace's store for reading, with the runs of killed trainers marked as such; says so when there is none. */
 export function openWorkspaceStore(workspace: string): Store {
   const file = path.join(workspace, '.agent-trainer', 'trainer.db');
   if (!existsSync(file)) throw new TrainerError('not_found', `${workspace} has no runs yet (no ${path.relative(workspace, file)}). Start one with: agent-trainer dev AGENT --data FILE, or name the folder with --workspace.`);
-  return openStore(file);
+  const store = openStore(file);
+  recoverRuns(store, workspace);
+  return store;
 }

@@ -7,7 +7,7 @@ import { integerArgument, printJson, workspaceOf } from '../run-command.ts';
 export function addServeCommand(program: Command): void {
   program.command('serve')
     .description('run the trainer for an editor or a script to connect to')
-    .option('--port <n>', 'port on the loopback interface (default: a free one)', integerArgument('--port'))
+    .option('--port <n>', 'port on the loopback interface (default: a free one)', integerArgument('--port', 1, 65535))
     .option('--parent-pid <pid>', 'stop when this process has gone and no training run is active', integerArgument('--parent-pid'))
     .action(async (options: { port?: number; parentPid?: number }, command: Command) => {
       const trainer = await openTrainer({ workspace: workspaceOf(command), port: options.port, announce: true });

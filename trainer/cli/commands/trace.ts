@@ -4,7 +4,7 @@ import { TrainerError } from '../../protocol/errors.ts';
 import type { AttemptedRollout } from '../../protocol/rollout.ts';
 import type { Span } from '../../protocol/span.ts';
 import type { Store } from '../../store/store.ts';
-import { decimal } from '../format.ts';
+import { decimal, oneLine, printable } from '../format.ts';
 import { printJson, workspaceOf } from '../run-command.ts';
 import { spanTree } from '../trace-tree.ts';
 import { openWorkspaceStore } from './runs.ts';
@@ -18,9 +18,10 @@ export function addTraceCommand(program: Command): void {
     .action((id: string, options: { json?: boolean }, command: Command) => {
       const store = openWorkspaceStore(workspaceOf(command));
       try {
-        const rollouts = find(store, id);
-        const traces = rollouts.map((rollout) => ({ rollout, spans: store.listSpans(rollout.rollout_id), ...store.getLogs(rollout.rollout_id) }));
-        if (options.json) return printJson(traces.length === 1 && store.getRollout(id) ? traces[0] : traces);
+        const found = find(store, id);
+        const traces = found.rollouts.map((rollout) => ({ rollout, spans: store.listSpans(rollout.rollout_id), ...store.getLogs(rollout.rollout_id) }));
+        if (found.more) process.stderr.write(`Only the first ${mostShown} rollouts of the run are shown. Give the id of another one to see it.\n`);
+        if (options.json) return printJson(found.run_id === null ? traces[0] : { run_id: found.run_id, rollouts: traces });
         process.stdout.write(`${traces.map(traceText).join('\n')}\n`);
       } finally {
         store.close();
@@ -28,10 +29,16 @@ export function addTraceCommand(program: Command): void {
     });
 }
 
-function find(store: Store, id: string): AttemptedRollout[] {
+const mostShown = 50;
+
+/** A rollout alone (run_id null), or the first ones of a run. */
+function find(store: Store, id: string): { run_id: string | null; rollouts: AttemptedRollout[]; more: boolean } {
   const rollout = store.getRollout(id);
-  if (rollout) return [rollout];
-  if (store.getRun(id)) return store.listRollouts({ run_id: id, limit: 50 });
+  if (rollout) return { run_id: null, rollouts: [rollout], more: false };
+  if (store.getRun(id)) {
+    const rollouts = store.listRollouts({ run_id: id, limit: mostShown + 1 });
+    return { run_id: id, rollouts: rollouts.slice(0, mostShown), more: rollouts.length > mostShown };
+  }
   throw new TrainerError('not_found', `There is no run or rollout ${id} here. List the runs with: agent-trainer runs`);
 }
 
@@ -40,8 +47,8 @@ function traceText(trace: { rollout: AttemptedRollout; spans: Span[]; stdout: st
   const attempt = rollout.attempt;
   const outcome = attempt?.outcome ?? rollout.status;
   const color = outcome === 'scored' ? pc.green : outcome === 'unscored' || attempt === null ? pc.yellow : pc.red;
-  const head = `${pc.bold(rollout.rollout_id)}  ${color(outcome)}  reward ${decimal(attempt?.reward)}  task ${rollout.task_id ?? '–'}`;
-  const error = attempt?.error ? `\n  ${pc.red(attempt.error)}` : '';
-  const logs = outcome !== 'scored' && stderr.trim() ? `\n  stderr: ${stderr.trim().split('\n').slice(-5).join('\n          ')}` : '';
+  const head = `${pc.bold(rollout.rollout_id)}  ${color(outcome)}  reward ${decimal(attempt?.reward)}  task ${oneLine(rollout.task_id ?? '–')}`;
+  const error = attempt?.error ? `\n  ${pc.red(oneLine(attempt.error))}` : '';
+  const logs = outcome !== 'scored' && stderr.trim() ? `\n  stderr: ${printable(stderr).trim().split('\n').slice(-5).join('\n          ')}` : '';
   return `${head}${error}\n${spanTree(spans)}${logs}`;
 }

@@ -40,7 +40,8 @@ function card(title: string, value: string, note: string): string {
 function rolloutHtml(title: string, { rollout, spans }: ReportRollout): string {
   const attempt = rollout.attempt;
   const reward = attempt?.reward ?? null;
-  const steps = spans.filter((span) => isLlmCall(span) || span.name === spanNames.operation).filter((span) => !spans.some((child) => child.parent_id === span.span_id && isLlmCall(child)));
+  const parents = new Set(spans.filter((span) => span.name !== spanNames.reward).map((span) => span.parent_id));
+  const steps = spans.filter((span) => isLlmCall(span) || (span.name === spanNames.operation && !parents.has(span.span_id)));
   const byId = new Map(spans.map((span) => [span.span_id, span]));
   const items = steps.map((span) => {
     const owner = span.parent_id === null ? undefined : byId.get(span.parent_id);

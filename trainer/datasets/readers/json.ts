@@ -1,4 +1,4 @@
-import { messageOf } from '../../protocol/errors.ts';
+import { JsonTextError, parseJsonText } from '../../protocol/json-text.ts';
 import { badRow, textOf, type RowOfFile } from './reader.ts';
 
 /** One JSON value per line; blank lines are skipped. */
@@ -12,9 +12,10 @@ export function readJson(bytes: Uint8Array, file: string): RowOfFile[] {
   if (!text.trimStart().startsWith('[')) return linesOf(text, file);
   let values: unknown[];
   try {
-    values = JSON.parse(text) as unknown[];
+    values = parseJsonText(text) as unknown[];
   } catch (error) {
-    throw badRow(file, lineOfSyntaxError(text, error), `this is not JSON: ${messageOf(error)}. Correct it here, or write one task per line.`, error);
+    if (!(error instanceof JsonTextError)) throw error;
+    throw badRow(file, error.line, `this is not JSON: ${error.message} (column ${error.column}). Correct it here, or write one task per line.`, error);
   }
   const lines = elementLines(text);
   return values.map((value, index) => checked({ value, line: lines[index]! }, file));
@@ -25,9 +26,9 @@ function linesOf(text: string, file: string): RowOfFile[] {
     if (content.trim() === '') return [];
     const line = index + 1;
     try {
-      return [checked({ value: JSON.parse(content) as unknown, line }, file)];
+      return [checked({ value: parseJsonText(content), line }, file)];
     } catch (error) {
-      if (error instanceof SyntaxError) throw badRow(file, line, `this is not JSON: ${error.message}. Every line must be one complete JSON value.`, error);
+      if (error instanceof JsonTextError) throw badRow(file, line, `this is not JSON: ${error.message} (column ${error.column}). Every line must be one complete JSON value.`, error);
       throw error;
     }
   });
@@ -36,11 +37,6 @@ function linesOf(text: string, file: string): RowOfFile[] {
 function checked(row: RowOfFile, file: string): RowOfFile {
   if (row.value === null) throw badRow(file, row.line, 'the task is null. Give it an input, or remove the line.');
   return row;
-}
-
-function lineOfSyntaxError(text: string, error: unknown): number {
-  const position = /at position (\d+)/.exec(messageOf(error))?.[1];
-  return text.slice(0, position === undefined ? undefined : Number(position)).split('\n').length;
 }
 
 /** The line on which each element of a (valid) JSON array begins. */

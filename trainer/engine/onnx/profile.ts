@@ -11,12 +11,10 @@ export interface ProviderProfile {
   /** com.microsoft RotaryEmbedding. */
   readonly fusedRope: boolean;
   readonly split: boolean;
-  /** ScatterND needs int64 indices, which WebGPU cannot make from int32; there rows go through ScatterElements. */
-  readonly scatterNdIndex: 'int64' | 'none';
 }
 
 export const profiles: Readonly<Record<Provider, ProviderProfile>> = {
-  cpu: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: true, fusedRope: true, split: true, scatterNdIndex: 'int64' },
-  cuda: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true, scatterNdIndex: 'int64' },
-  webgpu: { fusedMatMul: false, logSoftmax: false, fusedRmsNorm: false, fusedRope: false, split: false, scatterNdIndex: 'none' },
+  cpu: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: true, fusedRope: true, split: true },
+  cuda: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true },
+  webgpu: { fusedMatMul: false, logSoftmax: false, fusedRmsNorm: false, fusedRope: false, split: false },
 };

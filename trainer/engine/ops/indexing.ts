@@ -49,9 +49,7 @@ export const scatterAddRows: Operator<None, Three> = {
   vjp: { apply: (b, { grad, inputs: [, rows] }) => [grad, undefined, b.gather(grad, rows)] },
   onnx(e, { inputs: [base, rows, updates], types: [, rowsType, updatesType] }) {
     const column = e.emit('Reshape', [rows, e.ints([elementCount(rowsType.shape), 1])]);
-    if (e.profile.scatterNdIndex === 'int64') {
-      return [e.emit('ScatterND', [base, e.cast(column, 'int64'), updates], { reduction: 'add' })];
-    }
+    // Not ScatterND: on the CPU it adds rows from several threads in no fixed order, so sums differ in the last bits from run to run.
     const full = e.emit('Expand', [column, e.ints(updatesType.shape)]);
     return [e.emit('ScatterElements', [base, full, updates], { axis: 0, reduction: 'add' })];
   },

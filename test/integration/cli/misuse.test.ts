@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openStore } from '../../../trainer/store/store.ts';
+import { letterTasks, makeWorkspace, pythonAgent, type Workspace } from '../runs/workspace.ts';
+
+const cli = fileURLToPath(new URL('../../../trainer/cli/main.ts', import.meta.url));
+const tsx = fileURLToPath(import.meta.resolve('tsx'));
+
+describe('the command line, used wrongly', function () {
+  this.timeout(120_000); // each starts a process, on a machine that may be busy
+  let workspace: Workspace;
+  beforeEach(() => { workspace = makeWorkspace({ 'agent.py': pythonAgent, 'tasks.jsonl': letterTasks(2), 'broken.json': '{"agent": oops}' }); });
+  afterEach(() => workspace.remove());
+
+  const run = (command: string, args: string[]) => new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
+    execFile(command, args, { cwd: workspace.folder, encoding: 'utf8' }, (error, stdout, stderr) => resolve({ code: error ? Number(error.code) : 0, stdout, stderr }));
+  });
+  const agentTrainer = (...args: string[]) => run(process.execPath, ['--import', tsx, cli, ...args]);
+
+  const mistakes: [string, string[], RegExp][] = [
+    ['a broken configuration', ['train', 'broken.json', '--json'], /broken\.json is not valid JSON \(line 1, column 11\)/],
+    ['no model folder, before anything runs', ['eval', 'agent.py', '--data', 'tasks.jsonl', '--policy', 'http://127.0.0.1:9/v1', '--against', 'nothing', '--json'], /^agent-trainer: There is no model in .*nothing: it has no config\.json/],
+    ['not a URL', ['dev', 'agent.py', '--data', 'tasks.jsonl', '--policy', 'http://', '--json'], /"http:\/\/" is not a URL/],
+    ['no such port', ['serve', '--port', '70000'], /--port must be a whole number of at least 1 and at most 65535/],
+    ['no such file of tasks', ['dev', 'agent.py', '--data', 'none.jsonl', '--policy', 'http://127.0.0.1:9/v1', '--json'], /none\.jsonl cannot be read/],
+  ];
+  for (const [what, args, message] of mistakes) {
+    it(`${what}: one sentence on stderr, nothing on stdout, no stack trace`, async () => {
+      const { code, stdout, stderr } = await agentTrainer(...args);
+      assert.notEqual(code, 0);
+      assert.equal(stdout, '');
+      const lines = stderr.trimEnd().split('\n').filter((line) => line !== 'Starting');
+      assert.equal(lines.length, 1, stderr);
+      assert.match(lines[0]!, message);
+    });
+  }
+
+  it('--json of a list is one object; a run whose trainer was killed is not shown as going', async () => {
+    mkdirSync(path.join(workspace.folder, '.agent-trainer'));
+    const store = openStore(path.join(workspace.folder, '.agent-trainer', 'trainer.db'));
+    store.createRun({ run_id: 'ru-1', kind: 'train', status: 'running', phase: 'training', agent: 'agent.py', config: {}, create_time: 1, end_time: null, error: null, result: null });
+    store.close();
+    const { code, stdout } = await agentTrainer('runs', '--json');
+    assert.equal(code, 0);
+    assert.deepEqual((JSON.parse(stdout) as { runs: { run_id: string; status: string }[] }).runs.map(({ run_id, status }) => [run_id, status]), [['ru-1', 'interrupted']]);
+    assert.deepEqual(JSON.parse((await agentTrainer('trace', 'ru-1', '--json')).stdout), { run_id: 'ru-1', rollouts: [] });
+  });
+
+  it('a full disk behind stdout, and a reader that leaves, are no crash', async function () {
+    if (process.platform !== 'linux') this.skip(); // has /dev/full
+    const shell = (redirect: string) => run('/bin/sh', ['-c', `"$0" --import "$1" "$2" --help ${redirect}`, process.execPath, tsx, cli]);
+    const full = await shell('> /dev/full');
+    assert.equal(full.code, 1);
+    assert.match(full.stderr, /^agent-trainer: .*ENOSPC[^\n]*\n$/);
+    assert.equal((await shell('| true')).stderr, '');
+  });
+});
