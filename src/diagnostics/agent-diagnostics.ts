@@ -9,6 +9,7 @@ import type { Finding, Fix } from './finding.ts';
 import { datasetsOf } from './find-datasets.ts';
 
 const quietMs = 400;
+const sizeLimit = 1 << 18; // larger sources are generated
 
 /**
  * Shows what is wrong with the agents of the documents that are open, and offers the fixes. Works after a pause in typing, in small
@@ -33,7 +34,7 @@ export class AgentDiagnostics implements CodeActionProvider {
       this.shown, data, data.onDidChange(again), data.onDidCreate(again), data.onDidDelete(again),
       workspace.onDidOpenTextDocument((document) => { this.schedule(document); }),
       workspace.onDidChangeTextDocument(({ document }) => { this.schedule(document); }),
-      workspace.onDidCloseTextDocument((document) => { this.forget(document.uri); }),
+      workspace.onDidCloseTextDocument(({ uri }) => { if (this.results.has(uri.toString())) this.forget(uri); }), // a dataset that closes keeps its marks
     ];
     again();
   }
@@ -65,8 +66,9 @@ export class AgentDiagnostics implements CodeActionProvider {
     const { version } = document;
     const key = document.uri.toString();
     const outdated = (): boolean => document.isClosed || document.version !== version || this.timers.has(key);
+    const text = document.getText();
     const result = await checkAgents({
-      l10n, fileName: document.fileName, text: document.getText(),
+      l10n, fileName: document.fileName, text: text.length > sizeLimit ? '' : text,
       dataOf: (agent) => datasetsOf(document.fileName, agent.name, workspace.getWorkspaceFolder(document.uri)?.uri.fsPath ?? null),
       breathe: async () => {
         await setImmediate();

@@ -1,5 +1,5 @@
 import type { SyntaxNode } from '@lezer/common';
-import { calleeOf, children, descendants, isText, pathOf, textOf } from '../wrap/syntax.ts';
+import { calleeOf, children, descendants, isText, nodesOf, pathOf, textOf } from '../wrap/syntax.ts';
 import type { Source } from '../wrap/syntax.ts';
 import type { AgentView } from './finding.ts';
 import { isComparison } from './flow.ts';
@@ -21,7 +21,7 @@ const isNothing = (source: Source, node: SyntaxNode): boolean => ['None', 'null'
 
 /** Calls that emit a reward, in the given part of the file. */
 export function emitsIn(source: Source, part: SyntaxNode): SyntaxNode[] {
-  return [...descendants(part)].filter((node) => node.name === 'CallExpression' && ['emit_reward', 'emitReward'].includes(pathOf(source, calleeOf(node))?.at(-1) ?? ''));
+  return nodesOf(part, ['CallExpression']).filter((node) => ['emit_reward', 'emitReward'].includes(pathOf(source, calleeOf(node))?.at(-1) ?? ''));
 }
 
 /** What a value certainly is other than a number; null: it may be one. */

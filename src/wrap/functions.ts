@@ -1,6 +1,6 @@
 import type { SyntaxNode } from '@lezer/common';
 import type { DetectedAgent } from '../agents/detect.ts';
-import { children, descendants, moduleStatements, textOf } from './syntax.ts';
+import { children, moduleStatements, nodesOf, textOf } from './syntax.ts';
 import type { Source } from './syntax.ts';
 
 /** A function that is an agent or could become one. */
@@ -36,8 +36,7 @@ function pythonFunctions(source: Source): AgentFunction[] {
     const node = statement.name === 'DecoratedStatement' ? statement.getChild('FunctionDefinition') : statement;
     if (node?.name === 'FunctionDefinition') ofModule.add(node.from);
   }
-  for (const node of descendants(source.root)) {
-    if (node.name !== 'FunctionDefinition') continue;
+  for (const node of nodesOf(source.root, ['FunctionDefinition'])) {
     const [name, parameters, body] = [node.getChild('VariableName'), node.getChild('ParamList'), node.getChild('Body')];
     if (name === null || parameters === null || body === null) continue;
     const statement = node.parent?.name === 'DecoratedStatement' ? node.parent : node;
@@ -50,8 +49,7 @@ const functionNodes = ['FunctionDeclaration', 'FunctionExpression', 'ArrowFuncti
 
 function scriptFunctions(source: Source): AgentFunction[] {
   const found: AgentFunction[] = [];
-  for (const node of descendants(source.root)) {
-    if (!functionNodes.includes(node.name)) continue;
+  for (const node of nodesOf(source.root, functionNodes)) {
     const parameters = node.getChild('ParamList');
     const body = node.lastChild;
     if (parameters === null || body === null || (node.name !== 'ArrowFunction' && body.name !== 'Block')) continue;

@@ -3,7 +3,7 @@ import type { Edit } from './edits.ts';
 import { insertion } from './edits.ts';
 import { importsOf } from './imports.ts';
 import { appendItems } from './layout.ts';
-import { children, descendants, lineEnd, textOf } from './syntax.ts';
+import { children, isTaken, lineEnd, textOf } from './syntax.ts';
 import type { Source } from './syntax.ts';
 
 const ours = 'agent_trainer';
@@ -78,17 +78,6 @@ function moduleOf(source: Source, statement: SyntaxNode): string {
     module += textOf(source, node);
   }
   return module;
-}
-
-/** Whether the module binds the name to something of its own. */
-function isTaken(source: Source, name: string): boolean {
-  for (const node of descendants(source.root)) {
-    if (node.name !== 'VariableName' || textOf(source, node) !== name) continue;
-    const { parent } = node;
-    const isBinding = parent?.name === 'FunctionDefinition' || parent?.name === 'ClassDefinition' || parent?.name === 'ImportStatement' || parent?.name === 'ParamList' || (parent?.name === 'AssignStatement' && parent.firstChild?.from === node.from);
-    if (isBinding) return true;
-  }
-  return false;
 }
 
 const byName = (a: string, b: string): number => (a.toLowerCase() < b.toLowerCase() ? -1 : 1);

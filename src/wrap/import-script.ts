@@ -4,7 +4,7 @@ import { insertion } from './edits.ts';
 import { importsOf } from './imports.ts';
 import { appendItems } from './layout.ts';
 import type { ScriptStyle } from './script-style.ts';
-import { children, descendants, lineEnd, textOf, unquoted } from './syntax.ts';
+import { children, isTaken, lineEnd, unquoted } from './syntax.ts';
 import type { Source } from './syntax.ts';
 
 const ours = 'agent-trainer/runtime';
@@ -75,11 +75,4 @@ function afterHeader(source: Source): number {
     else if (!isComment && node.name !== 'Hashbang') break;
   }
   return at;
-}
-
-function isTaken(source: Source, name: string): boolean {
-  for (const node of descendants(source.root)) {
-    if ((node.name === 'VariableDefinition' || node.name === 'TypeDefinition') && textOf(source, node) === name) return true;
-  }
-  return false;
 }

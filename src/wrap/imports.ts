@@ -1,17 +1,21 @@
 import type { SyntaxNode } from '@lezer/common';
-import { children, descendants, textOf, unquoted } from './syntax.ts';
+import { children, nodesOf, textOf, unquoted } from './syntax.ts';
 import type { Source } from './syntax.ts';
 
 /** What an import binds a local name to: a name of a module, or (null) the module itself. */
 export interface Imported { module: string; name: string | null }
 
+const read = new WeakMap<Source, Map<string, Imported>>();
+
 /** Local names and what the file's imports make of them, wherever in the file they stand. */
 export function importsOf(source: Source): Map<string, Imported> {
+  const known = read.get(source);
+  if (known !== undefined) return known;
   const names = new Map<string, Imported>();
-  for (const node of descendants(source.root)) {
-    if (source.language === 'python') {
-      if (node.name === 'ImportStatement') readPythonImport(source, node, names);
-    } else if (node.name === 'ImportDeclaration') readScriptImport(source, node, names);
+  read.set(source, names);
+  for (const node of nodesOf(source.root, ['ImportStatement', 'ImportDeclaration', 'VariableDeclaration'])) {
+    if (node.name === 'ImportStatement') readPythonImport(source, node, names);
+    else if (node.name === 'ImportDeclaration') readScriptImport(source, node, names);
     else if (node.name === 'VariableDeclaration') readRequire(source, node, names);
   }
   return names;

@@ -33,7 +33,7 @@ export const refuse = (reason: string): Refusal => ({ kind: 'refusal', reason })
 export interface Target { line: number; name?: string | undefined }
 
 /** A function that asks a model, or calls one that does, and is no agent yet. */
-export interface Candidate { target: AgentFunction; sites: Site[]; direct: boolean }
+export interface Candidate { target: AgentFunction; direct: boolean; plan(l10n: Translator): Plan | Refusal }
 
 /** Plans making the function at a place trainable. Reads only; the edits are for exactly this text. */
 export function planWrap(l10n: Translator, fileName: string, text: string, target: Target): Plan | Refusal {
@@ -42,14 +42,13 @@ export function planWrap(l10n: Translator, fileName: string, text: string, targe
   const functions = functionsOf(source);
   const found = findTarget(source, functions, target);
   if (found === undefined) return refuse(l10n.t('There is no function at this place.'));
-  return planFor(l10n, source, functions, found);
+  const agents = detectAgents(fileName, text).map((agent) => functionOfAgent(source, functions, agent)?.node.from);
+  if (agents.includes(found.node.from)) return refuse(l10n.t('{0} is trainable already.', found.name));
+  return planFor(l10n, source, found, sitesOf(source, found));
 }
 
-export function planFor(l10n: Translator, source: Source, functions: AgentFunction[], target: AgentFunction): Plan | Refusal {
-  const agents = detectAgents(source.fileName, source.text).map((agent) => functionOfAgent(source, functions, agent)?.node.from);
-  if (agents.includes(target.node.from)) return refuse(l10n.t('{0} is trainable already.', target.name));
+function planFor(l10n: Translator, source: Source, target: AgentFunction, sites: Site[]): Plan | Refusal {
   if (hasErrors(target)) return refuse(l10n.t('The function does not parse at the moment; mend it first.'));
-  const sites = sitesOf(source, target);
   const plan = source.language === 'python' ? wrapPython(l10n, source, target, sites) : wrapScript(l10n, source, target, sites);
   if (plan.kind === 'refusal') return plan;
   if (overlap(plan.edits)) return refuse(l10n.t('{0} is written in a way that cannot be changed safely; add rollout by hand.', target.name));
@@ -82,7 +81,8 @@ export function candidatesOf(fileName: string, text: string): Candidate[] {
     size = asking.size;
     for (const { target } of open) if (calls(source, target).some((name) => asking.has(name))) asking.add(target.name);
   }
-  return open.filter(({ target }) => asking.has(target.name) && !agents.has(target.node.from)).map((each) => ({ ...each, direct: direct.has(each.target.name) }));
+  return open.filter(({ target }) => asking.has(target.name) && !agents.has(target.node.from))
+    .map(({ target, sites }) => ({ target, direct: direct.has(target.name), plan: (l10n) => planFor(l10n, source, target, sites) }));
 }
 
 function calls(source: Source, target: AgentFunction): string[] {

@@ -49,6 +49,31 @@ export function* descendants(node: SyntaxNode, enter: (node: SyntaxNode) => bool
   }
 }
 
+/** All nodes of these kinds in a tree, in order; cheaper than visiting every node. */
+export function nodesOf(root: SyntaxNode, kinds: readonly string[]): SyntaxNode[] {
+  const found: SyntaxNode[] = [];
+  root.cursor().iterate((node) => { if (kinds.includes(node.name)) found.push(node.node); });
+  return found;
+}
+
+const bound = new WeakMap<Source, Set<string>>();
+
+/** Whether the file gives the name a meaning of its own somewhere. */
+export function isTaken(source: Source, name: string): boolean {
+  let names = bound.get(source);
+  if (names === undefined) {
+    names = new Set(nodesOf(source.root, source.language === 'python' ? ['VariableName'] : ['VariableDefinition', 'TypeDefinition']).filter((node) => source.language === 'node' || isBinding(node)).map((node) => textOf(source, node)));
+    bound.set(source, names);
+  }
+  return names.has(name);
+}
+
+function isBinding(node: SyntaxNode): boolean {
+  const { parent } = node;
+  if (parent?.name === 'AssignStatement') return parent.firstChild?.from === node.from;
+  return ['FunctionDefinition', 'ClassDefinition', 'ImportStatement', 'ParamList'].includes(parent?.name ?? '');
+}
+
 /** Statements of the module, those under `if`, `try` and `with` included. */
 export function* moduleStatements(source: Source, node: SyntaxNode = source.root): Generator<SyntaxNode> {
   for (const child of children(node)) {

@@ -4,7 +4,6 @@ import { commands } from '../ids.ts';
 import type { VSCode } from '../vscode.ts';
 import { candidatesIn } from './candidates.ts';
 import { functionOfAgent, functionsOf } from './functions.ts';
-import { planWrap } from './plan.ts';
 import { parseSource } from './syntax.ts';
 import type { WrapArgument } from './wrap-command.ts';
 
@@ -21,11 +20,11 @@ export class WrapActions implements CodeActionProvider {
     if (!workspace.isTrusted) return [];
     const from = document.offsetAt(range.start);
     const covers = (node: { from: number; to: number }): boolean => node.from <= from && from <= node.to;
-    const actions = candidatesIn(document).filter(({ target }) => covers({ from: target.statement.from, to: target.node.to })).map(({ target }) => {
+    const actions = candidatesIn(document).filter(({ target }) => covers({ from: target.statement.from, to: target.node.to })).map(({ target, plan }) => {
       const { line } = document.positionAt(target.at.from);
       const action = this.action(l10n.t('Make {0} trainable', target.name), commands.makeTrainable, { uri: document.uri.toString(), line, name: target.name });
-      const plan = planWrap(l10n, document.fileName, document.getText(), { line, name: target.name });
-      if (plan.kind === 'refusal') action.disabled = { reason: plan.reason };
+      const planned = plan(l10n);
+      if (planned.kind === 'refusal') action.disabled = { reason: planned.reason };
       return action;
     });
     return [...actions, ...this.unwrapping(document, from)];

@@ -3,7 +3,6 @@ import { commands } from '../ids.ts';
 import type { VSCode } from '../vscode.ts';
 import { candidatesIn } from './candidates.ts';
 import type { WrapArgument } from './wrap-command.ts';
-import { planWrap } from './plan.ts';
 
 /** "Make trainable" over functions that ask a model and can become agents as they are. */
 export class WrapLenses implements CodeLensProvider {
@@ -18,9 +17,9 @@ export class WrapLenses implements CodeLensProvider {
   provideCodeLenses(document: TextDocument): CodeLens[] {
     const { CodeLens, l10n, Range, workspace } = this.vscode;
     if (!workspace.isTrusted) return [];
-    return candidatesIn(document).filter(({ direct }) => direct).flatMap(({ target }) => {
+    return candidatesIn(document).filter(({ direct }) => direct).flatMap(({ target, plan }) => {
+      if (plan(l10n).kind === 'refusal') return [];
       const at = document.positionAt(target.at.from);
-      if (planWrap(l10n, document.fileName, document.getText(), { line: at.line, name: target.name }).kind === 'refusal') return [];
       const argument: WrapArgument = { uri: document.uri.toString(), line: at.line, name: target.name };
       return [new CodeLens(new Range(at, document.positionAt(target.at.to)), {
         title: '$(sparkle) ' + l10n.t('Make trainable'), command: commands.makeTrainable, arguments: [argument],

@@ -1,3 +1,4 @@
+import type { Source } from '../../wrap/syntax.ts';
 import { descendants, textOf } from '../../wrap/syntax.ts';
 import type { AgentView, Finding, Fix, Rule } from '../finding.ts';
 import { finding } from '../finding.ts';
@@ -28,8 +29,14 @@ function wrongValue({ l10n, source }: AgentView, value: ReturnType<typeof return
   }
 }
 
+const known = new WeakMap<Source, boolean>();
+
 /** Anywhere in the file: the agent may call what emits. */
-const emitsSomewhere = ({ source }: AgentView): boolean => emitsIn(source, source.root).length > 0;
+function emitsSomewhere({ source }: AgentView): boolean {
+  const emits = known.get(source) ?? emitsIn(source, source.root).length > 0;
+  known.set(source, emits);
+  return emits;
+}
 
 function onlyRaises({ target }: AgentView): boolean {
   for (const node of descendants(target.body)) if (node.name === 'RaiseStatement' || node.name === 'ThrowStatement') return [...descendants(target.body)].every(({ name }) => name !== 'CallExpression' || node.from === target.body.from);

@@ -1,5 +1,5 @@
 import type { SyntaxNode } from '@lezer/common';
-import { argumentsOf, assignmentsIn, calleeOf, children, descendants, isCall, isText, pathOf, textOf, unquoted } from '../../wrap/syntax.ts';
+import { argumentsOf, assignmentsIn, calleeOf, children, isText, nodesOf, textOf, unquoted } from '../../wrap/syntax.ts';
 import type { Source } from '../../wrap/syntax.ts';
 import type { Brace } from '../braces.ts';
 import { isName, readBraces } from '../braces.ts';
@@ -41,9 +41,28 @@ function escaped({ text }: Source, brace: Brace): { from: number; to: number; in
   return edits;
 }
 
+const known = new WeakMap<Source, SyntaxNode[]>();
+
+/** The calls of the file by names that make or fill in templates. */
+function fillingCalls(source: Source): SyntaxNode[] {
+  let calls = known.get(source);
+  if (calls === undefined) {
+    calls = nodesOf(source.root, ['CallExpression', 'NewExpression']).filter((node) => ['format', 'PromptTemplate', 'from_template', 'fromTemplate'].includes(calledName(source, node)));
+    known.set(source, calls);
+  }
+  return calls;
+}
+
+function calledName(source: Source, call: SyntaxNode): string {
+  const callee = calleeOf(call);
+  const name = callee?.name === 'MemberExpression' ? callee.lastChild : callee;
+  return name === null || name === undefined ? '' : textOf(source, name);
+}
+
 /** Templates that the agent fills in, or that are made in its file by a library whose templates have such placeholders. */
 function templatesOf({ source, target }: AgentView): Template[] {
   const templates: Template[] = [];
+  if (fillingCalls(source).length === 0) return templates;
   const module = assignmentsIn(source, source.root);
   const local = assignmentsIn(source, target.body);
   const literalOf = (node: SyntaxNode | null | undefined): SyntaxNode | null => {
@@ -51,10 +70,9 @@ function templatesOf({ source, target }: AgentView): Template[] {
     const value = node?.name === 'VariableName' ? local.get(textOf(source, node)) ?? module.get(textOf(source, node)) : undefined;
     return isText(value) ? value : null;
   };
-  for (const node of descendants(source.root)) {
-    if (!isCall(node)) continue;
+  for (const node of fillingCalls(source)) {
     const callee = calleeOf(node);
-    const called = pathOf(source, callee)?.at(-1) ?? (callee?.name === 'MemberExpression' && callee.lastChild !== null ? textOf(source, callee.lastChild) : '');
+    const called = calledName(source, node);
     const given = argumentsOf(source, node);
     if (called === 'format' && source.language === 'python' && callee?.name === 'MemberExpression') {
       const literal = literalOf(callee.firstChild);
