@@ -25,9 +25,9 @@ export interface CheckOptions {
   fileName: string;
   text: string;
   /** The tasks of an agent; null where they are not known. */
-  dataOf(agent: DetectedAgent): Promise<Dataset[]>;
+  dataOf: (agent: DetectedAgent) => Promise<Dataset[]>;
   /** Awaited between two steps, so that the thread stays free; true: nobody wants the result any more. */
-  breathe(): Promise<boolean>;
+  breathe: () => Promise<boolean>;
 }
 
 /** Checks the agents of a text; null when it was cancelled. Nothing is run. */

@@ -33,7 +33,7 @@ export const refuse = (reason: string): Refusal => ({ kind: 'refusal', reason })
 export interface Target { line: number; name?: string | undefined }
 
 /** A function that asks a model, or calls one that does, and is no agent yet. */
-export interface Candidate { target: AgentFunction; direct: boolean; plan(l10n: Translator): Plan | Refusal }
+export interface Candidate { target: AgentFunction; direct: boolean; plan: (l10n: Translator) => Plan | Refusal }
 
 /** Plans making the function at a place trainable. Reads only; the edits are for exactly this text. */
 export function planWrap(l10n: Translator, fileName: string, text: string, target: Target): Plan | Refusal {

@@ -16,10 +16,7 @@ const liteLLM = ['litellm:completion', 'litellm:acompletion'];
 /** The places of a Python function that configure or ask a model. */
 export function pythonSites(scope: Scope): Site[] {
   const sites: Site[] = [];
-  const add = (site: Site | null): boolean => {
-    if (site !== null) sites.push(site);
-    return site !== null;
-  };
+  const add = (site: Site | null): void => { if (site !== null) sites.push(site); };
   for (const call of callsIn(scope)) {
     const path = pathOf(scope.source, calleeOf(call));
     const resolved = resolve(scope.imports, path);
@@ -28,7 +25,7 @@ export function pythonSites(scope: Scope): Site[] {
     else if (resolved !== null && openAI.includes(resolved)) add(constructorSite(scope, call, 'OpenAI', openAISettings, ['base_url', 'api_key']));
     else if (isChatOpenAI(resolved)) add(constructorSite(scope, call, 'LangChain', chatOpenAISettings, chatOpenAIAddress));
     else if (resolved !== null && liteLLM.includes(resolved)) add(liteLLMSite(scope, call));
-    else add(sdkSite(scope, call, sdk(scope))) || add(httpSite(scope, call)) || add(modelCallSite(scope, call, path));
+    else add(sdkSite(scope, call, sdk(scope)) ?? httpSite(scope, call) ?? modelCallSite(scope, call, path));
   }
   return [...sites, ...moduleModelSites(scope)].sort((a, b) => a.node.from - b.node.from);
 }

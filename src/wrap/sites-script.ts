@@ -16,10 +16,7 @@ const openAI = ['openai:default', 'openai:OpenAI', 'openai:'];
 /** The places of a TypeScript or JavaScript function that configure or ask a model. */
 export function scriptSites(scope: Scope): Site[] {
   const sites: Site[] = [];
-  const add = (site: Site | null): boolean => {
-    if (site !== null) sites.push(site);
-    return site !== null;
-  };
+  const add = (site: Site | null): void => { if (site !== null) sites.push(site); };
   for (const call of callsIn(scope)) {
     const path = pathOf(scope.source, calleeOf(call));
     const resolved = resolve(scope.imports, path);
@@ -29,7 +26,7 @@ export function scriptSites(scope: Scope): Site[] {
     else if (call.name === 'NewExpression' && isChatOpenAI(resolved)) add(constructorSite(scope, call, 'LangChain', chatOpenAISettings, ['configuration', 'apiKey', 'openAIApiKey']));
     else if (resolved === '@ai-sdk/openai:createOpenAI') add(constructorSite(scope, call, 'Vercel AI SDK', openAISettings, ['baseURL', 'apiKey']));
     else if (generators.includes(resolved ?? '')) add(generatorSite(scope, call));
-    else add(sdkSite(scope, call, sdk(scope))) || add(providerSite(scope, call, path)) || add(httpSite(scope, call)) || add(modelCallSite(scope, call, path));
+    else add(sdkSite(scope, call, sdk(scope)) ?? providerSite(scope, call, path) ?? httpSite(scope, call) ?? modelCallSite(scope, call, path));
   }
   return [...sites, ...moduleModelSites(scope)].sort((a, b) => a.node.from - b.node.from);
 }
