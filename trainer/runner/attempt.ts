@@ -50,7 +50,9 @@ export class AttemptExecution {
 
   /** Ends the attempt by ending its worker, unless it has ended already. */
   stop(ending: Exclude<Ending, { kind: 'result' }>): void {
-    if (!this.#ended) this.#worker.kill(ending.kind, ending);
+    if (this.#ended) return;
+    if (ending.kind === 'over') this.spans.abandonOpen(ending.reason); // now: whoever waits for the rollout looks at its spans next
+    this.#worker.kill(ending.kind, ending);
   }
 
   #timeUp(seconds: number): void {

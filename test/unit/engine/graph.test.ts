@@ -181,20 +181,6 @@ describe('engine: executor', () => {
     };
     assert.deepEqual(await run(), await run());
   });
-
-  it('adds the gradients of a repeated row in a fixed order, with two threads', async () => {
-    const [vocab, width, tokens] = [1024, 128, 2048];
-    const g = new GraphBuilder();
-    const table = g.input('table', 'float32', [vocab, width]);
-    const looked = g.gather(table, g.constant(int32([tokens], Array.from({ length: tokens }, (_, i) => (i % 3 ? i % 5 : (i * 31) % vocab)))));
-    const weight = g.constant(float32([tokens, width], Array.from({ length: tokens * width }, (_, i) => Math.sin(i * i))));
-    g.output('grad', gradients(g, g.reduceSum(g.mul(looked, weight)), [table])[0]!);
-    const exe = await compile(g, { provider: 'cpu', threads: 2 });
-    const feeds = { table: float32([vocab, width], new Float32Array(vocab * width)) };
-    const first = numbers((await exe.run(feeds))['grad']);
-    for (let i = 0; i < 20; i++) assert.ok(numbers((await exe.run(feeds))['grad']).every((value, cell) => value === first[cell]));
-    await exe.release();
-  });
 });
 
 describe('engine: tensors', () => {
