@@ -33,6 +33,11 @@ import { stopRun } from './runs/stop-command.ts';
 import { trainAgent } from './runs/train-command.ts';
 import type { Services } from './services.ts';
 import { createStatusBar } from './status-bar.ts';
+import { AgentDiagnostics } from './diagnostics/agent-diagnostics.ts';
+import { WrapActions } from './wrap/wrap-actions.ts';
+import { makeNotTrainable, makeTrainable } from './wrap/wrap-command.ts';
+import { WrapLenses } from './wrap/wrap-lenses.ts';
+import { previewScheme, WrapPreview } from './wrap/preview.ts';
 import { Workspaces } from './workspaces.ts';
 
 /** Wiring only. Nothing is awaited: scans and a trainer that outlived its window are found in the background. */
@@ -60,6 +65,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const selector = agentFileExtensions.map((extension) => ({ scheme: 'file', pattern: `**/*.${extension}` }));
   const remember = (): void => { rememberAgents(vscode, workspaces, finder.wrapped()).catch((error: unknown) => { log.background('The agents could not be noted', error); }); };
 
+  const preview = new WrapPreview(vscode);
+  const diagnostics = new AgentDiagnostics(vscode, log);
   finder.start();
   context.subscriptions.push(
     log.channel, workspaces, finder, finder.onChanged(remember),
@@ -71,6 +78,12 @@ export function activate(context: vscode.ExtensionContext): void {
     command(commands.checkEndpoint, checkEndpoint),
     command(commands.debugRollout, debugRollout),
     command(commands.showLatestRollout, showLatestRollout),
+    vscode.languages.registerCodeLensProvider(selector, new WrapLenses(vscode)),
+    vscode.languages.registerCodeActionsProvider(selector, new WrapActions(vscode), { providedCodeActionKinds: [vscode.CodeActionKind.RefactorRewrite] }),
+    vscode.workspace.registerTextDocumentContentProvider(previewScheme, preview),
+    command(commands.makeTrainable, (given, argument) => makeTrainable(given, preview, argument)),
+    command(commands.makeNotTrainable, makeNotTrainable),
+    diagnostics, vscode.languages.registerCodeActionsProvider(selector, diagnostics, { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix] }),
     command(commands.train, trainAgent),
     command(commands.dryRun, dryRunAgent),
     command(commands.openTraining, openTraining),

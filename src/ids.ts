@@ -20,6 +20,8 @@ export const commands = {
   debugRollout: 'agentTrainer.debugRollout',
   showLatestRollout: 'agentTrainer.showLatestRollout',
   refreshAgents: 'agentTrainer.refreshAgents',
+  makeTrainable: 'agentTrainer.makeTrainable',
+  makeNotTrainable: 'agentTrainer.makeNotTrainable',
 } as const;
 
 export const settings = { nodePath: 'agentTrainer.nodePath', annotations: 'agentTrainer.annotations.enabled' } as const;

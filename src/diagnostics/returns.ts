@@ -1,0 +1,36 @@
+import type { SyntaxNode } from '@lezer/common';
+import { calleeOf, children, descendants, isText, nodesOf, pathOf, textOf } from '../wrap/syntax.ts';
+import type { Source } from '../wrap/syntax.ts';
+import type { AgentView } from './finding.ts';
+import { isComparison } from './flow.ts';
+
+const functions = ['FunctionDefinition', 'FunctionDeclaration', 'FunctionExpression', 'ArrowFunction', 'LambdaExpression', 'MethodDeclaration', 'ClassDefinition', 'ClassDeclaration'];
+
+/** What the agent returns: each value with its statement (null: an arrow function that is its value). Functions inside return for themselves. */
+export function returnsOf({ source, target }: AgentView): { value: SyntaxNode; statement: SyntaxNode | null }[] {
+  if (target.node.name === 'ArrowFunction' && target.body.name !== 'Block') return [{ value: target.body, statement: null }];
+  const found: { value: SyntaxNode; statement: SyntaxNode }[] = [];
+  for (const node of descendants(target.body, ({ name }) => !functions.includes(name))) {
+    const value = node.name === 'ReturnStatement' ? node.firstChild?.nextSibling : null;
+    if (value !== null && value !== undefined && value.name !== ';' && !isNothing(source, value)) found.push({ value, statement: node });
+  }
+  return found;
+}
+
+const isNothing = (source: Source, node: SyntaxNode): boolean => ['None', 'null', 'undefined'].includes(textOf(source, node));
+
+/** Calls that emit a reward, in the given part of the file. */
+export function emitsIn(source: Source, part: SyntaxNode): SyntaxNode[] {
+  return nodesOf(part, ['CallExpression']).filter((node) => ['emit_reward', 'emitReward'].includes(pathOf(source, calleeOf(node))?.at(-1) ?? ''));
+}
+
+/** What a value certainly is other than a number; null: it may be one. */
+export function notANumber(source: Source, value: SyntaxNode): 'text' | 'boolean' | 'object' | null {
+  if (isText(value)) return 'text';
+  if (isComparison(value)) return 'boolean';
+  if (['ObjectExpression', 'DictionaryExpression', 'ArrayExpression', 'TupleExpression', 'SetExpression'].includes(value.name)) return 'object';
+  const path = value.name === 'MemberExpression' && value.lastChild !== null ? textOf(source, value.lastChild) : '';
+  if (['content', 'output_text', 'text'].includes(path)) return 'text';
+  if (value.name === 'BinaryExpression' && [...children(value)].some(isText)) return 'text';
+  return null;
+}

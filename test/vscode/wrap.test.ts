@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { until } from './poll.ts';
+import { packedExtension, realVSCode } from './real-vscode.ts';
+import { themes, VSCodeWindow } from './window.ts';
+import type { Theme } from './window.ts';
+
+const assistant = `"""A small assistant."""
+from openai import OpenAI
+
+client = OpenAI()
+
+
+def answer(task: dict, temperature: float = 0.2) -> float:
+    """Answers one question and scores the answer."""
+    response = client.chat.completions.create(
+        model="gpt-4o",  # the large one
+        messages=[{"role": "user", "content": task["question"]}],
+        temperature=temperature,
+    )
+    reply = response.choices[0].message.content
+    return float(task["answer"] in reply)
+`;
+
+const grader = `from agent_trainer import emit_reward, rollout
+
+from chat import ask
+
+
+@rollout
+def grade(task, llm):
+    hint = f"It is {task['answer']}."
+    reply = ask(llm, [{"role": "user", "content": task["question"] + hint}])
+    reward = float(task["answer"] in reply)
+    emit_reward(reward)
+    return reward
+`;
+
+describe('making a function trainable and mending agents, in a real VS Code', function () {
+  this.timeout(300_000);
+  let folder = '';
+  let window: VSCodeWindow | undefined;
+
+  before(async function () {
+    const code = await realVSCode();
+    if ('missing' in code) {
+      console.log(`    skipped: ${code.missing}`);
+      return this.skip();
+    }
+    folder = mkdtempSync(join(tmpdir(), 'agent-trainer-wrap-'));
+    writeFileSync(join(folder, 'assistant.py'), assistant);
+    writeFileSync(join(folder, 'grader.py'), grader);
+    window = await VSCodeWindow.open(code, packedExtension(), folder);
+  });
+
+  afterEach(async function () {
+    if (this.currentTest?.state === 'failed') await window?.screenshot(`failed-${this.currentTest.title.replace(/\W+/g, '-')}`);
+  });
+
+  after(async () => {
+    await window?.close();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
+
+  const open = (): VSCodeWindow => window ?? assert.fail('no window');
+  const lens = (text: string) => open().page.locator('.editor-instance .codelens-decoration a', { hasText: text }).first();
+  const toastButton = (text: string) => open().page.locator('.notification-list-item .monaco-button', { hasText: text }).first();
+  /** What is on disk once it is what is expected; the editor saves on the command. */
+  const saved = async (name: string, isRight: (text: string) => boolean): Promise<string> => {
+    await open().command('File: Save');
+    await until(() => isRight(readFileSync(join(folder, name), 'utf8')));
+    return readFileSync(join(folder, name), 'utf8');
+  };
+
+  async function codeAction(title: string): Promise<void> {
+    const action = open().page.locator('.action-widget .monaco-list-row', { hasText: title }).first();
+    await until(async () => {
+      await open().page.keyboard.press('Control+.');
+      return action.waitFor({ timeout: 5000 }).then(() => true, async () => {
+        await open().page.keyboard.press('Escape');
+        return false;
+      });
+    }, 60_000);
+    await action.click();
+  }
+
+  async function goToLine(line: number): Promise<void> {
+    await open().page.keyboard.press('Control+g');
+    await open().page.locator('.quick-input-widget input[type=text]').fill(`:${line}`);
+    await open().page.keyboard.press('Enter');
+  }
+
+  async function inAllThemes(name: string): Promise<void> {
+    for (const theme of [...Object.keys(themes).filter((each) => each !== 'dark'), 'dark'] as Theme[]) {
+      await open().setTheme(theme);
+      await open().screenshot(`${name}-${theme}`);
+    }
+  }
+
+  it('the lens shows what would change, and Apply changes it', async () => {
+    await open().openFile('assistant.py');
+    await lens('Make trainable').waitFor({ timeout: 60_000 });
+    await inAllThemes('make-trainable-lens');
+    await lens('Make trainable').click();
+    await toastButton('Apply').waitFor({ timeout: 30_000 });
+    await open().page.locator('.monaco-diff-editor .line-insert').first().waitFor();
+    await inAllThemes('make-trainable-preview');
+    await toastButton('Apply').click();
+    await lens('Dry run').waitFor({ timeout: 60_000 });
+    const text = await saved('assistant.py', (each) => each !== assistant);
+    assert.match(text, /@rollout\ndef answer\(task: dict, temperature: float = 0\.2, \*, llm: LLM\) -> float:/);
+    assert.match(text, /client\.with_options\(base_url=llm\.endpoint, api_key=llm\.api_key\)\.chat/);
+    await open().screenshot('make-trainable-applied');
+  });
+
+  it('one undo takes all of it back', async () => {
+    await open().page.locator('.editor-instance .view-lines').first().click();
+    await open().page.keyboard.press('Control+z');
+    await lens('Make trainable').waitFor({ timeout: 60_000 });
+    assert.equal(await saved('assistant.py', (each) => each === assistant), assistant);
+  });
+
+  it('Discard changes nothing', async () => {
+    await lens('Make trainable').click();
+    await toastButton('Discard').click({ timeout: 30_000 });
+    await open().page.locator('.monaco-diff-editor').first().waitFor({ state: 'detached' });
+    assert.equal(readFileSync(join(folder, 'assistant.py'), 'utf8'), assistant);
+  });
+
+  it('the code action does the same, and its counterpart gives back every byte', async () => {
+    await open().openFile('assistant.py');
+    await goToLine(9);
+    await codeAction('Make answer trainable');
+    await toastButton('Apply').click({ timeout: 30_000 });
+    await lens('Dry run').waitFor({ timeout: 60_000 });
+    await saved('assistant.py', (each) => each.includes('@rollout'));
+    await goToLine(10);
+    await codeAction('Make answer not trainable');
+    await lens('Make trainable').waitFor({ timeout: 60_000 });
+    assert.equal(await saved('assistant.py', (each) => each === assistant), assistant);
+  });
+
+  it('shows what is wrong with an agent, and the quick fix mends it', async () => {
+    await open().openFile('grader.py');
+    await open().page.locator('.editor-instance .squiggly-warning').nth(1).waitFor({ timeout: 60_000 });
+    await open().command('Problems: Focus on Problems View');
+    const problems = open().page.locator('.markers-panel');
+    await problems.getByText('This reward is emitted and returned').waitFor();
+    await problems.getByText('reaches the prompt').waitFor();
+    await inAllThemes('agent-problems');
+    await open().openFile('grader.py');
+    await goToLine(12);
+    await codeAction('Remove the emitted reward');
+    assert.equal(await saved('grader.py', (each) => each !== grader), grader.replace('    emit_reward(reward)\n', ''));
+    await problems.getByText('This reward is emitted and returned').waitFor({ state: 'detached', timeout: 30_000 });
+    await open().screenshot('agent-problems-mended');
+  });
+});
