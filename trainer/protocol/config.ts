@@ -38,7 +38,7 @@ export const GrpoConfig = z.strictObject({
   agent_match: z.string().optional().describe('Regular expression on the name of the agent (nearest enclosing operation) that made an LLM call; others are not trained.'),
   trace_aggregation: z.enum(['transition', 'trajectory']).default('trajectory').describe('Rows merged along exact token prefixes, or one row per call.'),
   failed_rollouts: z.enum(['drop', 'zero']).default('drop').describe('What a rollout that ended in agent_error, timeout or context_overflow means: dropped from its group, or a reward of 0. infra_error, unscored and cancelled are always dropped.'),
-  micro_batch_tokens: z.number().int().min(64).default(4096).describe('Tokens per forward/backward (rows are packed into micro-batches up to this).'),
+  micro_batch_tokens: z.number().int().min(64).default(2048).describe('Tokens per forward/backward (rows are packed into micro-batches up to this).'),
   test_freq: z.number().int().min(0).default(0).describe('Validate every n steps (0 = only before and after).'),
 });
 export type GrpoConfig = z.infer<typeof GrpoConfig>;
