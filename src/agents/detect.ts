@@ -46,7 +46,8 @@ export function detectAgents(fileName: string, text: string): DetectedAgent[] {
 /** The wrapped agents and the candidates of a source text, in order. Tolerates syntax errors: the text may be in the middle of an edit. */
 export function detect(fileName: string, text: string): DetectedAgent[] {
   if (!isAgentFile(fileName) || !mayHoldAgent(text)) return [];
-  const program = read(fileName, text);
+  const program = readUnlessTooDeep(fileName, text);
+  if (program === null) return [];
   const lineOf = lines(text);
   const calls = llmCalls(program);
   const wrapped = wrappedAgents(program);
@@ -78,6 +79,16 @@ function candidate(name: string, at: { from: number; to: number }, { call, frame
     kind: 'candidate', name, language, from: at.from, to: at.to, line: lineOf(at.from), framework,
     reason: { by: 'llm-call', callee: written(call.value.of) + (framework === 'HTTP' ? '(…/chat/completions)' : ''), line: lineOf(end), ...call.at },
   };
+}
+
+/** null: nested so deeply that the parser, which recurses, ran out of stack; written by no one, so no agent. */
+function readUnlessTooDeep(fileName: string, text: string): Program | null {
+  try {
+    return read(fileName, text);
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
 }
 
 function read(fileName: string, text: string): Program {
