@@ -117,13 +117,13 @@ describe('the Agents view in a real VS Code', function () {
   });
 
   it('follows files and folders that come and go', async () => {
-    const text = 'import litellm\n\ndef arrived(q):\n    return litellm.completion(model="m")\n';
-    write('tools/new/deep/arrived.py', text);
+    write('tools/new/deep/arrived.py', 'import litellm\n\ndef arrived(q):\n    return litellm.completion(model="m")\n');
     await row('arrived').waitFor();
-    write('tools/new/deep/arrived.py', text.replace('arrived', 'renamed'));
-    await row('renamed').waitFor();
+    write('tools/review.py', files['tools/review.py'].replace('Reviewer', 'Critic'));
+    await row('Critic.review').waitFor();
+    assert.equal(await row('Reviewer.review').count(), 0);
     rmSync(join(root, 'tools', 'new'), { recursive: true });
-    await row('renamed').waitFor({ state: 'detached' });
+    await row('arrived').waitFor({ state: 'detached' });
   });
 
   it('follows .gitignore and files.exclude', async () => {
