@@ -215,7 +215,9 @@ describe('the trace panel in a real VS Code', function () {
     const spans = fromOtlp(readFileSync(join(folder, 'out.otlp.json'), 'utf8'), 'out');
     assert.equal(spans.filter((span) => span.rollout_id === first.rollout_id).length, 7);
     await open().command('Agent Trainer: Open Trace File (OTLP JSON)…');
+    await open().page.locator('.quick-input-list .monaco-list-row').filter({ hasText: 'agent-trainer.json' }).waitFor(); // the dialog has put its folder in
     await open().page.locator('.quick-input-widget input[type=text]').fill(join(folder, 'foreign.otlp.json'));
+    await open().page.locator('.quick-input-list .monaco-list-row').filter({ hasText: 'foreign.otlp.json' }).waitFor();
     await open().page.keyboard.press('Enter');
     await page.locator('.status-text', { hasText: '1 trace, 6 spans' }).waitFor();
     await row(page, 'llm').click();

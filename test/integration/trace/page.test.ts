@@ -81,6 +81,15 @@ describe('the trace page in a browser', function () {
     assert.ok((await open().rowCount()).elements < 80);
   });
 
+  it('keeps focus on the same line when everything is sent anew', async () => {
+    await open().page.keyboard.press('ArrowDown');
+    const key = await open().page.evaluate('document.activeElement.dataset.key');
+    const [, spans] = traceMessages(count).make();
+    await open().post(JSON.parse(spans!) as Parameters<TracePage['post']>[0]);
+    await open().page.waitForFunction(`Math.round(document.querySelector('.tree .canvas').offsetHeight / Number.parseFloat(getComputedStyle(document.querySelector('.tree')).getPropertyValue('--row'))) === ${count + 1}`);
+    assert.equal(await open().page.evaluate('document.activeElement.dataset.key'), key);
+  });
+
   it('shows foreign text as text', async () => {
     const rollout = aRollout(aRun('dev'), 9, null);
     const [span] = spansOf(rollout, 1);
