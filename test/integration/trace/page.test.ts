@@ -40,7 +40,7 @@ describe('the trace page in a browser', function () {
     await open().page.locator('[role=treeitem]').last().waitFor();
     const { elements } = await open().rowCount();
     assert.ok(elements < 80, `${elements} rows`);
-    const order = await open().page.$$eval('[role=treeitem]', (rows) => rows.map((row) => row.getBoundingClientRect().top));
+    const order = await open().page.evaluate<number[]>("[...document.querySelectorAll('[role=treeitem]')].map((row) => row.getBoundingClientRect().top)");
     assert.deepEqual(order, [...order].sort((a, b) => a - b), 'rows stand in the document as they stand on the screen');
   });
 
