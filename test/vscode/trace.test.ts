@@ -198,7 +198,10 @@ describe('the trace panel in a real VS Code', function () {
     const page = await frame();
     await page.locator('[role=treeitem][data-kind=rollout]', { hasText: 'Replay:' }).click();
     await button(page, 'Compare with').click();
-    await open().page.locator('.quick-input-list .monaco-list-row[data-index="0"]').click();
+    await open().page.locator('.quick-input-titlebar', { hasText: 'Compare with which attempt?' }).waitFor();
+    await open().page.locator('.quick-input-list .monaco-list-row.focused', { hasText: 'How many books' }).waitFor();
+    await open().screenshot('trace-compare-with');
+    await open().page.keyboard.press('Enter');
     await page.locator('.comparison-row.differs').first().waitFor();
     assert.match(await page.locator('.comparison-row.heads').innerText(), new RegExp(first.rollout_id), 'what it continues is the first choice');
     assert.match(await page.locator('.comparison-head').innerText(), /\d of \d+ steps differ/);
