@@ -1,22 +1,27 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import { TrainerError } from '../protocol/errors.ts';
+import { messageOf, TrainerError } from '../protocol/errors.ts';
+import { JsonTextError, parseJsonText } from '../protocol/json-text.ts';
+import { parseAs } from '../protocol/validate.ts';
 
-const positive = z.number().int().min(1);
-const TokenIds = z.union([z.number().int(), z.array(z.number().int())]).nullish();
+/** Beyond any model there is; larger sizes are damage, and would be taken for memory. */
+export const maxVocabulary = 2 ** 24;
+const size = (most: number) => z.number().int().min(1).max(most);
+const TokenId = z.number().int().min(0).max(maxVocabulary - 1);
+const TokenIds = z.union([TokenId, z.array(TokenId)], { error: 'must be a token id or a list of them' }).nullish();
 
 /** Hugging Face `config.json` of a Qwen2 model, as much as decides the computation. Other fields are kept for saving. */
 const Qwen2Json = z.looseObject({
   model_type: z.literal('qwen2'),
-  vocab_size: positive,
-  hidden_size: positive,
-  intermediate_size: positive,
-  num_hidden_layers: positive,
-  num_attention_heads: positive,
-  num_key_value_heads: positive.optional(),
-  head_dim: positive.nullish(),
-  max_position_embeddings: positive.default(32768),
+  vocab_size: size(maxVocabulary),
+  hidden_size: size(2 ** 18),
+  intermediate_size: size(2 ** 20),
+  num_hidden_layers: size(1024),
+  num_attention_heads: size(4096),
+  num_key_value_heads: size(4096).optional(),
+  head_dim: size(4096).nullish(),
+  max_position_embeddings: size(2 ** 24).default(32768),
   rms_norm_eps: z.number().positive().default(1e-6),
   rope_theta: z.number().positive().optional(),
   rope_parameters: z.looseObject({ rope_theta: z.number().positive().optional(), rope_type: z.string().optional() }).nullish(),
@@ -51,9 +56,7 @@ export function parseConfig(json: unknown, source: string): Qwen2Config {
   if (type.data.model_type !== 'qwen2') {
     throw refuse(`the model type "${type.data.model_type}" is not supported: there is no graph builder for it. Use a model of type "qwen2" (Qwen2, Qwen2.5).`);
   }
-  const parsed = Qwen2Json.safeParse(json);
-  if (!parsed.success) throw refuse(`the configuration is not valid. ${z.prettifyError(parsed.error)}`);
-  const c = parsed.data;
+  const c = parseAs(Qwen2Json, json, source);
   if (c.hidden_act !== 'silu') throw refuse(`the activation "${c.hidden_act}" is not supported; Qwen2 uses "silu".`);
   if (c.use_sliding_window) throw refuse('sliding-window attention is not supported. Use a model with "use_sliding_window": false.');
   const ropeType = c.rope_parameters?.rope_type ?? 'default';
@@ -92,24 +95,29 @@ export async function readConfig(folder: string): Promise<Qwen2Config> {
   if (json === undefined) throw new TrainerError('not_found', `There is no ${file}. A model folder holds config.json, model.safetensors and tokenizer.json.`);
   const config = parseConfig(json, file);
   const generationFile = path.join(folder, 'generation_config.json');
-  const generation = z.looseObject({ eos_token_id: TokenIds }).safeParse(await readJson(generationFile) ?? {});
-  if (!generation.success) throw new TrainerError('bad_input', `${generationFile}: ${z.prettifyError(generation.error)}`);
-  return { ...config, eosIds: [...new Set([...config.eosIds, ...idList(generation.data.eos_token_id)])] };
+  const generation = parseAs(z.looseObject({ eos_token_id: TokenIds }), await readJson(generationFile) ?? {}, generationFile);
+  return { ...config, eosIds: [...new Set([...config.eosIds, ...idList(generation.eos_token_id)])] };
 }
 
 /** A JSON file, or undefined if it does not exist. Throws TrainerError `bad_input` when it cannot be parsed. */
 export async function readJson(file: string): Promise<unknown> {
-  let text: string;
+  const text = await readText(file);
+  if (text === undefined) return undefined;
   try {
-    text = await readFile(file, 'utf8');
+    return parseJsonText(text);
+  } catch (error) {
+    if (!(error instanceof JsonTextError)) throw error;
+    throw new TrainerError('bad_input', `${file} is not valid JSON (line ${error.line}, column ${error.column}): ${error.message}.`, { cause: error });
+  }
+}
+
+/** A text file, or undefined if it does not exist. Throws TrainerError `environment` when it cannot be read. */
+export async function readText(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new TrainerError('environment', `${file} cannot be read: ${(error as Error).message}`, { cause: error });
-  }
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (error) {
-    throw new TrainerError('bad_input', `${file} is not valid JSON: ${(error as Error).message}`, { cause: error });
+    throw new TrainerError('environment', `${file} cannot be read: ${messageOf(error)}. It must be a readable file.`, { cause: error });
   }
 }
 

@@ -1,4 +1,4 @@
-import { open, writeFile, type FileHandle } from 'node:fs/promises';
+import { open, stat, writeFile, type FileHandle } from 'node:fs/promises';
 import { z } from 'zod';
 import { TrainerError } from '../protocol/errors.ts';
 import { bfloat16ToFloat32, float16ToFloat32, float32ToFloat16 } from './half.ts';
@@ -19,12 +19,15 @@ const maxHeaderBytes = 100_000_000; // the format's own limit
  * Throws TrainerError `bad_input` naming the file, and the tensor where one is at fault.
  */
 export async function readSafetensors(file: string): Promise<Map<string, NamedTensor>> {
-  const handle = await open(file, 'r').catch((error: NodeJS.ErrnoException) => {
+  const refuse = (problem: string) => new TrainerError('bad_input', `${file} is not a valid safetensors file: ${problem}. Download or write it again.`);
+  const cannotOpen = (error: NodeJS.ErrnoException) => {
     throw new TrainerError(error.code === 'ENOENT' ? 'not_found' : 'environment', `${file} cannot be opened: ${error.message}`, { cause: error });
-  });
+  };
+  const status = await stat(file).catch(cannotOpen);
+  if (!status.isFile()) throw refuse('it is not a file');
+  const handle = await open(file, 'r').catch(cannotOpen);
   try {
-    const { size } = await handle.stat();
-    const refuse = (problem: string) => new TrainerError('bad_input', `${file} is not a valid safetensors file: ${problem}. Download or write it again.`);
+    const { size } = status;
     if (size < 8) throw refuse(`it has only ${size} bytes`);
     const headerBytes = Number((await readAt(handle, 0, 8)).readBigUInt64LE());
     if (headerBytes > maxHeaderBytes || 8 + headerBytes > size) throw refuse(`its header of ${headerBytes} bytes does not fit in ${size} bytes`);
@@ -75,7 +78,7 @@ function parseHeader(text: string, refuse: (problem: string) => TrainerError): M
   for (const [name, value] of Object.entries(header.data)) {
     if (name === '__metadata__') continue;
     const entry = Entry.safeParse(value);
-    if (!entry.success) throw refuse(`tensor "${name}": ${z.prettifyError(entry.error)}`);
+    if (!entry.success) throw refuse(`"${[name, ...(entry.error.issues[0]?.path ?? [])].map(String).join('.')}" in its header is wrong: ${entry.error.issues[0]?.message}`);
     entries.set(name, entry.data);
   }
   return entries;

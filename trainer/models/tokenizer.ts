@@ -1,24 +1,34 @@
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Template } from '@huggingface/jinja';
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { z } from 'zod';
 import { TrainerError, messageOf } from '../protocol/errors.ts';
 import type { ChatMessage } from '../protocol/chat.ts';
-import { readJson } from './config.ts';
+import { parseAs } from '../protocol/validate.ts';
+import { maxVocabulary, readJson, readText } from './config.ts';
 import { Detokenizer, byteLevelAlphabet } from './detokenizer.ts';
+import { TimeLimitError, withTimeLimit } from './time-limit.ts';
 
-const TokenText = z.union([z.string(), z.looseObject({ content: z.string() }).transform((token) => token.content)]).nullish();
-const TokenizerJson = z.looseObject({
-  model: z.looseObject({ type: z.string().optional() }),
-  added_tokens: z.array(z.looseObject({ id: z.number().int(), content: z.string(), special: z.boolean().default(false) })).default([]),
-  decoder: z.looseObject({ type: z.string() }).nullish(),
-});
+const TokenText = z.union([z.string(), z.looseObject({ content: z.string() }).transform((token) => token.content)], { error: 'must be a string or a token object' }).nullish();
+const TokenizerJson = (vocab: number) => {
+  const id = z.number().int().min(0).lt(vocab);
+  return z.looseObject({
+    model: z.looseObject({
+      type: z.literal('BPE', { error: 'must be "BPE", as in Qwen2' }).optional(),
+      vocab: z.record(z.string(), id),
+      merges: z.array(z.union([z.string(), z.tuple([z.string(), z.string()])], { error: 'must be a string or a pair of strings' })),
+    }),
+    added_tokens: z.array(z.looseObject({ id, content: z.string(), special: z.boolean().default(false) })).default([]),
+    decoder: z.looseObject({ type: z.string() }).nullish(),
+  });
+};
 const TokenizerConfig = z.looseObject({
-  chat_template: z.union([z.string(), z.array(z.looseObject({ name: z.string(), template: z.string() }))]).nullish(),
+  chat_template: z.union([z.string(), z.array(z.looseObject({ name: z.string(), template: z.string() }))], { error: 'must be a string or a list of {name, template}' }).nullish(),
   bos_token: TokenText,
   eos_token: TokenText,
 });
+/** Templates take a millisecond or two. */
+const templateLimit = 1000;
 
 /** Text to ids and back, and the chat template, of one model folder. */
 export class ModelTokenizer {
@@ -31,7 +41,7 @@ export class ModelTokenizer {
   readonly #template: Template | null;
   readonly #variables: Record<string, string>;
 
-  constructor(json: z.infer<typeof TokenizerJson>, config: z.infer<typeof TokenizerConfig>, template: string | null) {
+  constructor(json: z.infer<ReturnType<typeof TokenizerJson>>, config: z.infer<typeof TokenizerConfig>, template: string | null) {
     this.#tokenizer = new HuggingFaceTokenizer(json, { ...config, clean_up_tokenization_spaces: false });
     const added = new Map(json.added_tokens.map((token) => [token.id, token]));
     this.#special = new Set(json.added_tokens.filter((token) => token.special).map((token) => token.id));
@@ -58,44 +68,46 @@ export class ModelTokenizer {
 
   idOf(token: string): number | undefined { return this.#tokenizer.token_to_id(token); }
 
-  /** The prompt for a conversation, ready for the assistant's answer. Throws TrainerError `bad_input` when the template refuses it. */
+  /** The prompt for a conversation, ready for the assistant's answer. Throws TrainerError `bad_input` when the template refuses it or does not end. */
   renderChat(messages: readonly ChatMessage[], tools: readonly unknown[] | null): string {
     if (!this.#template) {
       throw new TrainerError('bad_input', 'The model has no chat template. Add "chat_template" to its tokenizer_config.json, or a file chat_template.jinja.');
     }
+    const template = this.#template;
+    const variables = { ...this.#variables, messages: messages.map(templateMessage), ...(tools?.length ? { tools } : {}), add_generation_prompt: true };
     try {
-      return this.#template.render({ ...this.#variables, messages: messages.map(templateMessage), ...(tools?.length ? { tools } : {}), add_generation_prompt: true });
+      return withTimeLimit(templateLimit, () => template.render(variables));
     } catch (cause) {
+      if (cause instanceof TimeLimitError) throw new TrainerError('bad_input', `The model's chat template was stopped after ${templateLimit / 1000} s. Look for an endless or very long loop in it.`, { cause });
       throw new TrainerError('bad_input', `The model's chat template refused the messages: ${messageOf(cause)}`, { cause });
     }
   }
 }
 
-/** Reads tokenizer.json, tokenizer_config.json and chat_template.jinja. Throws TrainerError naming the file at fault. */
-export async function openTokenizer(folder: string): Promise<ModelTokenizer> {
+/**
+ * Reads tokenizer.json, tokenizer_config.json and chat_template.jinja. `vocab`: the ids the model knows are below it.
+ * Throws TrainerError naming file and field at fault.
+ */
+export async function openTokenizer(folder: string, vocab = maxVocabulary): Promise<ModelTokenizer> {
   const jsonFile = path.join(folder, 'tokenizer.json');
   const configFile = path.join(folder, 'tokenizer_config.json');
   const [json, config] = [await readJson(jsonFile), await readJson(configFile)];
   if (json === undefined) throw new TrainerError('not_found', `There is no ${jsonFile}. A model folder holds the tokenizer in Hugging Face's tokenizer.json format.`);
-  const parsed = check(TokenizerJson, json, jsonFile);
-  const parsedConfig = check(TokenizerConfig, config ?? {}, configFile);
+  const parsed = parseAs(TokenizerJson(vocab), json, jsonFile);
+  const parsedConfig = parseAs(TokenizerConfig, config ?? {}, configFile);
   if (parsed.decoder?.type !== 'ByteLevel') {
     throw new TrainerError('bad_input', `${jsonFile}: the decoder "${parsed.decoder?.type ?? 'none'}" is not supported; only byte-level BPE tokenizers are (as in Qwen2).`);
   }
-  const templateFile = await readFile(path.join(folder, 'chat_template.jinja'), 'utf8').catch(() => null);
+  const templateFile = await readText(path.join(folder, 'chat_template.jinja'));
   const inline = parsedConfig.chat_template;
   const named = Array.isArray(inline) ? (inline.find((t) => t.name === 'default') ?? inline[0])?.template : inline;
   try {
-    return new ModelTokenizer(parsed, parsedConfig, templateFile ?? named ?? null);
+    const tokenizer = new ModelTokenizer(parsed, parsedConfig, templateFile ?? named ?? null);
+    tokenizer.encode('a'); // what is wrong in the other parts of the file shows only in use
+    return tokenizer;
   } catch (cause) {
-    throw new TrainerError('bad_input', `The tokenizer in ${folder} cannot be used: ${messageOf(cause)}`, { cause });
+    throw new TrainerError('bad_input', `The tokenizer in ${folder} cannot be used: ${messageOf(cause)}. Check ${jsonFile}.`, { cause });
   }
-}
-
-function check<T>(schema: z.ZodType<T>, json: unknown, file: string): T {
-  const result = schema.safeParse(json);
-  if (!result.success) throw new TrainerError('bad_input', `${file}: ${z.prettifyError(result.error)}`);
-  return result.data;
 }
 
 function tokenBytes(vocabulary: ReadonlyMap<string, number>, added: ReadonlyMap<number, { content: string }>): (Uint8Array | undefined)[] {

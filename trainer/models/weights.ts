@@ -5,6 +5,7 @@ import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { z } from 'zod';
 import { elementCount, wrap, type Tensor } from '../engine/tensor.ts';
 import { TrainerError } from '../protocol/errors.ts';
+import { parseAs } from '../protocol/validate.ts';
 import { readJson, type Qwen2Config } from './config.ts';
 import { parameterShapes } from './parameters.ts';
 import { readSafetensors, writeSafetensors, type NamedTensor } from './safetensors.ts';
@@ -39,18 +40,22 @@ export function initialParameters(config: Qwen2Config, seed: number, std = 0.02)
   return block;
 }
 
-/** Reads `model.safetensors` (or its shards) of a Hugging Face folder. Throws TrainerError naming a missing, unknown or misshapen tensor. */
+/** Reads `model.safetensors` (or its shards) of a Hugging Face folder. Throws TrainerError naming a missing, unknown or misshapen tensor, or one with a value that is not finite. */
 export async function loadParameters(folder: string, config: Qwen2Config): Promise<ParameterBlock> {
   const found = new Map<string, NamedTensor>();
   for (const file of await weightFiles(folder)) for (const [name, value] of await readSafetensors(file)) found.set(name, value);
-  const block = allocateParameters(config);
-  for (const [name, { shape, data }] of block.tensors) {
+  // Before memory is taken: sizes of a damaged config.json must not decide how much.
+  for (const [name, shape] of parameterShapes(config)) {
     const source = found.get(name);
     if (!source) throw new TrainerError('bad_input', `${folder}: the weights have no tensor "${name}", which config.json asks for. The files belong to different models.`);
     if (source.shape.join() !== shape.join()) {
       throw new TrainerError('bad_input', `${folder}: tensor "${name}" has shape [${source.shape.join(', ')}], but config.json asks for [${shape.join(', ')}].`);
     }
-    data.set(source.data);
+    requireFinite(source.data, name, folder);
+  }
+  const block = allocateParameters(config);
+  for (const [name, { data }] of block.tensors) {
+    data.set((found.get(name) as NamedTensor).data);
     found.delete(name);
   }
   if (config.tied) found.delete('lm_head.weight'); // some files store the tied copy
@@ -71,9 +76,14 @@ async function weightFiles(folder: string): Promise<string[]> {
   const indexFile = `${single}.index.json`;
   const json = await readJson(indexFile);
   if (json === undefined) throw new TrainerError('not_found', `There is no model.safetensors in ${folder}. Save the weights in safetensors format there.`);
-  const index = Index.safeParse(json);
-  if (!index.success) throw new TrainerError('bad_input', `${indexFile}: ${z.prettifyError(index.error)}`);
-  return [...new Set(Object.values(index.data.weight_map))].map((name) => path.join(folder, name));
+  const { weight_map: map } = parseAs(Index, json, indexFile);
+  return [...new Set(Object.values(map))].map((name) => path.join(folder, name));
+}
+
+function requireFinite(data: Float32Array, name: string, folder: string): void {
+  for (let i = 0; i < data.length; i++) {
+    if (!Number.isFinite(data[i])) throw new TrainerError('bad_input', `${folder}: tensor "${name}" holds ${data[i]} at position ${i}. The weights are damaged; download them again, or take an earlier checkpoint.`);
+  }
 }
 
 /** Box and Muller's method. */

@@ -1,16 +1,15 @@
 import { randomInt } from 'node:crypto';
 import { ChatBackendError, type CallContext, type ChatBackend, type ChatEvent, type ChatRequest } from '../protocol/chat.ts';
-import { TrainerError, messageOf } from '../protocol/errors.ts';
+import { messageOf } from '../protocol/errors.ts';
 import type { ModelTokenizer } from '../models/tokenizer.ts';
 import { Answer } from './answer.ts';
-import type { SampleMessage } from './messages.ts';
+import type { ChatSample, SampleMessage } from './messages.ts';
 import type { PolicyClient } from './policy-client.ts';
 import { uniforms } from './random.ts';
-import type { SampleRequest } from './sampler.ts';
 
-interface Parts { name: string; client: PolicyClient; tokenizer: ModelTokenizer; contextLength: number; seed: number | null }
+interface Parts { name: string; client: PolicyClient; tokenizer: ModelTokenizer; seed: number | null }
 
-/** The local policy as an OpenAI-compatible model: renders the conversation, samples, and gives the answer back as it grows. */
+/** The local policy as an OpenAI-compatible model: has the conversation rendered and continued, and gives the answer back as it grows. */
 export class PolicyBackend implements ChatBackend {
   readonly #parts: Parts;
   readonly #nextSeed: () => number;
@@ -27,19 +26,21 @@ export class PolicyBackend implements ChatBackend {
     const { tokenizer } = this.#parts;
     if ((request.n ?? 1) > 1) throw invalid('The local model answers once per request. Send the request n times instead of setting "n".', { param: 'n' });
     const tools = request.tools?.length && request.tool_choice !== 'none' ? request.tools : null;
-    const prompt = this.#prompt(request, tools);
-    const sampling = this.#sampling(request, context, prompt);
-    const answer = new Answer(tokenizer, request, { model: request.model, prompt, stop: sampling.stop, parseTools: tools !== null });
+    const sampling = this.#sampling(request, context, tools);
     const queue = new MessageQueue(context.signal);
     const cancel = this.#start(sampling, queue);
     try {
+      const begun = await queue.next();
+      if (begun.type !== 'prompt') throw refusal(begun);
+      const { prompt, max_tokens } = begun;
+      const answer = new Answer(tokenizer, request, { model: request.model, prompt, stop: sampling.stop, parseTools: tools !== null });
       for (;;) {
         const message = await queue.next();
-        if (message.type === 'failed') throw new ChatBackendError(500, 'server_error', message.error.message);
+        if (message.type !== 'token' && message.type !== 'done') throw refusal(message);
         const chunks = message.type === 'token' ? answer.add(message.token) : answer.finish(message.finish);
         if (request.stream) for (const chunk of chunks) yield { type: 'chunk', chunk };
         if (message.type !== 'done') continue;
-        const { temperature, top_p, top_k, max_tokens, seed, stop } = sampling;
+        const { temperature, top_p, top_k, seed, stop } = sampling;
         yield { type: 'done', completion: answer.completion(), tokens: answer.sampled(message.version), sampling: { temperature, top_p, top_k, max_tokens, seed, stop } };
         return;
       }
@@ -48,7 +49,7 @@ export class PolicyBackend implements ChatBackend {
     }
   }
 
-  #start(sampling: Omit<SampleRequest, 'id'>, queue: MessageQueue): () => void {
+  #start(sampling: Omit<ChatSample, 'id'>, queue: MessageQueue): () => void {
     try {
       return this.#parts.client.sample(sampling, (message) => queue.push(message));
     } catch (error) {
@@ -56,29 +57,14 @@ export class PolicyBackend implements ChatBackend {
     }
   }
 
-  #prompt(request: ChatRequest, tools: readonly unknown[] | null): number[] {
-    const { tokenizer, contextLength } = this.#parts;
-    let prompt: number[];
-    try {
-      prompt = tokenizer.encode(tokenizer.renderChat(request.messages, tools));
-    } catch (error) {
-      if (error instanceof TrainerError) throw invalid(error.message, { param: 'messages' });
-      throw error;
-    }
-    if (prompt.length >= contextLength) {
-      throw invalid(`This model's context holds ${contextLength} tokens, and the messages have ${prompt.length}. Shorten the messages.`, { code: 'context_length_exceeded', param: 'messages' });
-    }
-    return prompt;
-  }
-
-  #sampling(request: ChatRequest, context: CallContext, prompt: number[]): Omit<SampleRequest, 'id'> {
-    const room = this.#parts.contextLength - prompt.length;
+  #sampling(request: ChatRequest, context: CallContext, tools: unknown[] | null): Omit<ChatSample, 'id'> {
     return {
-      prompt,
+      messages: request.messages,
+      tools,
       temperature: request.temperature ?? 1,
       top_p: request.top_p ?? 1,
       top_k: request.top_k ?? 0,
-      max_tokens: Math.min(request.max_completion_tokens ?? request.max_tokens ?? room, room),
+      max_tokens: request.max_completion_tokens ?? request.max_tokens ?? null,
       seed: context.seed ?? request.seed ?? this.#nextSeed(),
       stop: typeof request.stop === 'string' ? [request.stop] : request.stop ?? [],
       top_logprobs: request.logprobs ? request.top_logprobs ?? 0 : 0,
@@ -114,6 +100,14 @@ class MessageQueue {
       });
     }
   }
+}
+
+/** What went wrong in the thread, in OpenAI's terms. */
+function refusal(message: SampleMessage): ChatBackendError {
+  if (message.type === 'failed') return new ChatBackendError(500, 'server_error', message.error.message);
+  if (message.type !== 'invalid') return new ChatBackendError(500, 'server_error', `The policy's thread said "${message.type}" out of turn.`);
+  const code = message.error.details?.['code'];
+  return invalid(message.error.message, { param: 'messages', ...(typeof code === 'string' ? { code } : {}) });
 }
 
 function invalid(message: string, options: { code?: string; param?: string }): ChatBackendError {

@@ -1,6 +1,7 @@
-import { TrainerError, type ErrorCode } from '../protocol/errors.ts';
+import { messageOf, TrainerError, type ErrorCode } from '../protocol/errors.ts';
 import type { PolicyInfo, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
 import type { Provider } from '../engine/onnx/profile.ts';
+import type { Conversation } from './chat-prompt.ts';
 import type { SampledToken, SampleRequest } from './sampler.ts';
 
 /** What the worker is started with. */
@@ -17,13 +18,19 @@ export interface PolicyCalls {
 }
 export type CallName = keyof PolicyCalls;
 
+/** A conversation to continue; without `max_tokens` as far as the context goes. It is rendered in the thread: templates come with the model and may take any time. */
+export interface ChatSample extends Omit<SampleRequest, 'prompt' | 'max_tokens'>, Conversation { max_tokens: number | null }
+
 /** Trainer -> worker. */
 export type ToWorker =
-  | { type: 'sample'; request: SampleRequest }
+  | { type: 'sample'; request: ChatSample }
   | { type: 'cancel'; id: number }
   | { [N in CallName]: { type: 'call'; id: number; name: N; input: PolicyCalls[N]['input'] } }[CallName];
 
+/** `prompt` comes first, `done` or `failed` last; or `invalid` alone: the conversation cannot be continued, by no fault of the model. */
 export type SampleMessage =
+  | { type: 'prompt'; id: number; prompt: number[]; max_tokens: number }
+  | { type: 'invalid'; id: number; error: PlainError }
   | { type: 'token'; id: number; token: SampledToken }
   | { type: 'done'; id: number; finish: 'stop' | 'length'; version: number }
   | { type: 'failed'; id: number; error: PlainError };
@@ -41,7 +48,7 @@ export interface PlainError { code: ErrorCode; message: string; details?: Record
 
 export function toPlain(error: unknown): PlainError {
   if (error instanceof TrainerError) return { code: error.code, message: error.message, details: error.details };
-  return { code: 'internal', message: error instanceof Error ? error.stack ?? error.message : String(error) };
+  return { code: 'internal', message: messageOf(error), details: error instanceof Error ? { stack: error.stack } : undefined };
 }
 
 export function fromPlain({ code, message, details }: PlainError): TrainerError {

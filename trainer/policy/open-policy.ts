@@ -23,9 +23,9 @@ export interface OpenPolicyOptions {
 export async function openPolicy(folder: string, options: OpenPolicyOptions = {}): Promise<Policy & { chat: ChatBackend }> {
   const { threads = availableParallelism(), provider = 'cpu', seed } = options;
   const config = await readConfig(folder);
-  const tokenizer = await openTokenizer(folder);
+  const tokenizer = await openTokenizer(folder, config.vocab);
   const client = await PolicyClient.start({ folder: path.resolve(folder), threads, provider });
-  const chat = new PolicyBackend({ name: path.basename(path.resolve(folder)), client, tokenizer, contextLength: config.contextLength, seed: seed ?? null });
+  const chat = new PolicyBackend({ name: path.basename(path.resolve(folder)), client, tokenizer, seed: seed ?? null });
   return new LocalPolicy(client, chat);
 }
 

@@ -1,8 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { TrainerError } from '../protocol/errors.ts';
-import { fromPlain, type CallName, type FromWorker, type PolicyCalls, type SampleMessage, type ToWorker, type WorkerOptions } from './messages.ts';
+import { fromPlain, type CallName, type ChatSample, type FromWorker, type PolicyCalls, type SampleMessage, type ToWorker, type WorkerOptions } from './messages.ts';
 import type { PolicyInfo } from '../protocol/policy.ts';
-import type { SampleRequest } from './sampler.ts';
 
 /** The bundler gives the worker its own file beside the one this module ends up in. */
 const workerFile = new URL(import.meta.url.endsWith('.ts') ? './worker-from-source.mjs' : './policy-worker.js', import.meta.url);
@@ -46,8 +45,8 @@ export class PolicyClient {
     });
   }
 
-  /** Starts sampling; `onMessage` hears of every token, last of `done` or `failed`. Returns a function that cancels. */
-  sample(request: Omit<SampleRequest, 'id'>, onMessage: (message: SampleMessage) => void): () => void {
+  /** Starts sampling; `onMessage` hears of the prompt, every token, last of `done`, `failed` or `invalid`. Returns a function that cancels. */
+  sample(request: Omit<ChatSample, 'id'>, onMessage: (message: SampleMessage) => void): () => void {
     if (this.#ended) throw this.#ended;
     const id = this.#nextId++;
     this.#samples.set(id, onMessage);
@@ -68,7 +67,7 @@ export class PolicyClient {
     if (message.type === 'samples') {
       for (const sample of message.samples) {
         const listener = this.#samples.get(sample.id);
-        if (sample.type !== 'token') this.#samples.delete(sample.id);
+        if (sample.type !== 'token' && sample.type !== 'prompt') this.#samples.delete(sample.id);
         listener?.(sample);
       }
     } else if (message.type === 'answer') this.#settle(message.id)?.resolve(message.output);

@@ -1,15 +1,19 @@
 import { selfTest } from '../engine/self-test.ts';
+import { TrainerError } from '../protocol/errors.ts';
 import type { PolicyInfo, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
 import type { Qwen2Config } from '../models/config.ts';
 import { loadModel } from '../models/model-folder.ts';
-import { openTokenizer } from '../models/tokenizer.ts';
+import { openTokenizer, type ModelTokenizer } from '../models/tokenizer.ts';
 import { allocateParameters, type ParameterBlock } from '../models/weights.ts';
+import { chatPrompt } from './chat-prompt.ts';
 import { readCheckpoint, writeCheckpoint } from './checkpoint.ts';
 import { DecodeModel } from './decode-model.ts';
 import { grpoUpdate, rowLogprobs } from './grpo-update.ts';
 import { Learner } from './learner.ts';
-import type { WorkerOptions } from './messages.ts';
+import { fromPlain, toPlain, type ChatSample, type WorkerOptions } from './messages.ts';
 import { Sampler, type SampleEvent } from './sampler.ts';
+
+export type HostEvent = SampleEvent | { type: 'prompt'; id: number; prompt: number[]; max_tokens: number } | { type: 'invalid'; id: number; error: TrainerError };
 
 const scoringTokens = 4096; // per forward pass when only log-probabilities are wanted
 const cacheBudget = 2 ** 30; // bytes for keys and values
@@ -23,28 +27,49 @@ export class PolicyHost {
   readonly #folder: string;
   readonly #learner: Learner;
   readonly #decoder: DecodeModel;
+  readonly #tokenizer: ModelTokenizer;
+  readonly #emit: (event: HostEvent) => void;
   #reference: ParameterBlock | null = null;
 
-  private constructor(folder: string, info: PolicyInfo, learner: Learner, decoder: DecodeModel, sampler: Sampler) {
+  private constructor(folder: string, info: PolicyInfo, learner: Learner, decoder: DecodeModel, tokenizer: ModelTokenizer, stopIds: number[], emit: (event: HostEvent) => void) {
     this.#folder = folder;
     this.info = info;
     this.#learner = learner;
     this.#decoder = decoder;
-    this.sampler = sampler;
+    this.#tokenizer = tokenizer;
+    this.#emit = emit;
+    this.sampler = new Sampler(decoder, stopIds, () => tokenizer.detokenizer(), emit);
   }
 
   /** Throws TrainerError when the folder or the provider cannot be used. */
-  static async open({ folder, provider, threads }: WorkerOptions, emit: (event: SampleEvent) => void): Promise<PolicyHost> {
+  static async open({ folder, provider, threads }: WorkerOptions, emit: (event: HostEvent) => void): Promise<PolicyHost> {
     await selfTest({ provider, threads });
     const { config, weights } = await loadModel(folder);
-    const tokenizer = await openTokenizer(folder);
+    const tokenizer = await openTokenizer(folder, config.vocab);
     const stopIds = tokenizer.eosId === null ? config.eosIds : [...config.eosIds, tokenizer.eosId];
     const engine = { provider, threads };
     const decoder = new DecodeModel(config, weights, engine, slotsFor(config));
     const info = {
       model_type: 'qwen2', parameters: weights.flat.length, vocab_size: config.vocab, context_length: config.contextLength, provider, threads,
     };
-    return new PolicyHost(folder, info, new Learner(config, weights, engine), decoder, new Sampler(decoder, stopIds, () => tokenizer.detokenizer(), emit));
+    return new PolicyHost(folder, info, new Learner(config, weights, engine), decoder, tokenizer, stopIds, emit);
+  }
+
+  /** Renders the conversation and queues it for sampling. */
+  submit({ messages, tools, max_tokens: wanted, ...request }: ChatSample): void {
+    const { id } = request;
+    const { contextLength } = this.#learner.config;
+    let prompt: number[];
+    try {
+      prompt = chatPrompt(this.#tokenizer, { messages, tools }, contextLength);
+    } catch (error) {
+      if (error instanceof TrainerError && error.code === 'bad_input') this.#emit({ type: 'invalid', id, error });
+      else this.#emit({ type: 'failed', id, error: fromPlain(toPlain(error)) });
+      return;
+    }
+    const max_tokens = Math.min(wanted ?? Infinity, contextLength - prompt.length);
+    this.#emit({ type: 'prompt', id, prompt, max_tokens });
+    this.sampler.submit({ ...request, prompt, max_tokens });
   }
 
   async update(rows: TrainRow[], settings: UpdateSettings): Promise<UpdateMetrics> {

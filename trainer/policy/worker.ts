@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
 import { fromPlain, toPlain, type CallName, type FromWorker, type PolicyCalls, type SampleMessage, type ToWorker, type WorkerOptions } from './messages.ts';
-import { PolicyHost } from './policy-host.ts';
-import type { SampleEvent } from './sampler.ts';
+import { PolicyHost, type HostEvent } from './policy-host.ts';
 
 /** The policy's thread: one loop that samples while there is something to sample and runs calls between two steps. */
 const port = parentPort as MessagePort;
@@ -29,7 +28,7 @@ async function serve(host: PolicyHost): Promise<void> {
   for (;;) {
     // Only here, between steps: ONNX Runtime lets other events in while a run is awaited.
     for (const message of inbox.splice(0)) {
-      if (message.type === 'sample') host.sampler.submit(message.request);
+      if (message.type === 'sample') host.submit(message.request);
       else if (message.type === 'cancel') host.sampler.cancel(message.id);
       else calls.push(message);
     }
@@ -77,10 +76,10 @@ async function perform(host: PolicyHost, call: Extract<ToWorker, { type: 'call' 
   }
 }
 
-function collect(event: SampleEvent): void {
-  if (event.type === 'token') samples.push(event);
+function collect(event: HostEvent): void {
+  if (event.type === 'token' || event.type === 'prompt') samples.push(event);
   else if (event.type === 'done') samples.push({ ...event, version: -1 });
-  else samples.push({ type: 'failed', id: event.id, error: toPlain(event.error) });
+  else samples.push({ type: event.type, id: event.id, error: toPlain(event.error) });
 }
 
 /** One message for all that a step brought. */

@@ -55,7 +55,7 @@ export const GrpoConfig = z.strictObject({
   /** What a rollout that ended in agent_error, timeout or context_overflow means: dropped from its group, or a reward of 0. infra_error, unscored and cancelled are always dropped. */
   failed_rollouts: z.enum(['drop', 'zero']).default('drop'),
   /** Tokens per forward/backward (rows are packed into micro-batches up to this). */
-  micro_batch_tokens: z.number().int().min(64).default(4096),
+  micro_batch_tokens: z.number().int().min(64).default(2048),
   /** Validate every n steps (0 = only before and after). */
   test_freq: z.number().int().min(0).default(0),
 });

@@ -205,6 +205,16 @@ describe('the policy in its thread', () => {
       await policy.close();
     });
 
+    it('refuses a conversation its template makes nothing of, or never ends with, and goes on', async () => {
+      for (const [template, message] of [['', /makes nothing of these messages/], ['{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}', /was stopped after/]] as const) {
+        writeFileSync(path.join(folder, 'tiny', 'chat_template.jinja'), template);
+        const other = await openPolicy(path.join(folder, 'tiny'), { threads: 1 });
+        await assert.rejects(ask('x', 1, {}, other), { name: 'ChatBackendError', status: 400, type: 'invalid_request_error', message });
+        assert.equal((await other.logprobs([{ tokens: [1, 2], mask: [0, 1], temperature: 1 }])).length, 1);
+        await other.close();
+      }
+    });
+
     it('a folder that cannot be used is refused with the reason', async () => {
       await assert.rejects(openPolicy(path.join(folder, 'nothing')), { name: 'TrainerError', code: 'not_found', message: /There is no .*config.json/ });
       writeFileSync(path.join(folder, 'tiny', 'model.safetensors'), 'junk');

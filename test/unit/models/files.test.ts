@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { configJson, parseConfig, readConfig } from '../../../trainer/models/config.ts';
@@ -40,6 +40,8 @@ describe('model files', () => {
       const bad = (changes: object, message: RegExp) => assert.throws(() => parseConfig({ ...json, ...changes }, 'my/config.json'), message);
       bad({ model_type: 'mamba' }, /my\/config.json: the model type "mamba" is not supported/);
       bad({ hidden_size: 'big' }, /hidden_size/);
+      bad({ vocab_size: 1e12 }, /^TrainerError: my\/config.json: vocab_size: Too big[^\n]*$/);
+      bad({ num_hidden_layers: 1e9 }, /num_hidden_layers: Too big/);
       bad({ use_sliding_window: true }, /sliding-window/);
       bad({ rope_scaling: { type: 'yarn' } }, /rope_scaling/);
       bad({ num_key_value_heads: 3 }, /multiple of num_key_value_heads \(3\)/);
@@ -51,7 +53,7 @@ describe('model files', () => {
       writeFileSync(at('generation_config.json'), JSON.stringify({ eos_token_id: [7, 2] }));
       assert.deepEqual((await readConfig(folder)).eosIds, [2, 7]);
       writeFileSync(at('config.json'), '{');
-      await refuses(() => readConfig(folder), /config.json is not valid JSON/);
+      await refuses(() => readConfig(folder), /config.json is not valid JSON \(line 1, column 2\)/);
     });
 
     it('missing is said so', () => refuses(() => readConfig(folder), /There is no .*config.json/));
@@ -90,7 +92,7 @@ describe('model files', () => {
       header({ w: { dtype: 'I8', shape: [8], data_offsets: [0, 8] } });
       await refuses(() => readSafetensors(at('m')), /"w" has type I8/);
       header({ w: { dtype: 'F32', shape: [-1], data_offsets: [0, 8] } });
-      await refuses(() => readSafetensors(at('m')), /"w"/);
+      await refuses(() => readSafetensors(at('m')), /"w.shape.0" in its header is wrong/);
       await refuses(() => readSafetensors(at('none')), /cannot be opened/);
     });
   });
@@ -110,6 +112,16 @@ describe('model files', () => {
       const read = await loadModel(folder);
       assert.deepEqual(read, { config: smallConfig, weights });
       assert.ok(!(await readSafetensors(at('model.safetensors'))).has('lm_head.weight'));
+    });
+
+    it('is refused when a weight is not a number, or the weights are a folder', async () => {
+      const weights = smallWeights();
+      weights.tensors.get('model.norm.weight')!.data[3] = NaN;
+      await saveModel(folder, { config: smallConfig, weights });
+      await refuses(() => loadModel(folder), /"model.norm.weight" holds NaN at position 3/);
+      rmSync(at('model.safetensors'));
+      mkdirSync(at('model.safetensors'));
+      await refuses(() => loadModel(folder), /model.safetensors is not a valid safetensors file: it is not a file/);
     });
 
     it('is refused when the weights are another model’s', async () => {

@@ -75,6 +75,15 @@ describe('tokenizer', () => {
     assert.throws(() => other.renderChat([{ role: 'user' }, { role: 'user' }], [{}]), /chat template refused the messages/);
   });
 
+  it('ends a template that does not end', async () => {
+    const copy = mkdtempSync(path.join(tmpdir(), 'tokenizer-'));
+    writeFileSync(path.join(copy, 'tokenizer.json'), readFileSync(path.join(folder, 'tokenizer.json')));
+    writeFileSync(path.join(copy, 'chat_template.jinja'), '{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}');
+    const endless = await openTokenizer(copy);
+    rmSync(copy, { recursive: true });
+    assert.throws(() => endless.renderChat([{ role: 'user', content: 'x' }], null), { name: 'TrainerError', code: 'bad_input', message: /chat template was stopped after 1 s/ });
+  });
+
   it('files that cannot be used are named', async () => {
     const copy = mkdtempSync(path.join(tmpdir(), 'tokenizer-'));
     const json = JSON.parse(readFileSync(path.join(folder, 'tokenizer.json'), 'utf8'));
@@ -83,6 +92,13 @@ describe('tokenizer', () => {
     await assert.rejects(openTokenizer(copy), /decoder "Metaspace" is not supported/);
     writeFileSync(path.join(copy, 'tokenizer.json'), '{"model": 3}');
     await assert.rejects(openTokenizer(copy), /tokenizer.json: /);
+    const wrong = async (model: object, message: RegExp) => {
+      writeFileSync(path.join(copy, 'tokenizer.json'), JSON.stringify({ ...json, model: { ...json.model, ...model } }));
+      await assert.rejects(openTokenizer(copy, 272), message);
+    };
+    await wrong({ vocab: { a: 'x' } }, /^TrainerError: [^\n]*tokenizer.json: model.vocab.a: [^\n]*$/);
+    await wrong({ vocab: { a: 272 } }, /model.vocab.a: Too big/);
+    await wrong({ merges: ['a b', 7] }, /model.merges.1: must be a string or a pair of strings/);
     writeFileSync(path.join(copy, 'tokenizer.json'), JSON.stringify(json));
     await assert.rejects(openTokenizer(copy).then((t) => t.renderChat([{ role: 'user' }], null)), /no chat template/);
     rmSync(copy, { recursive: true });
