@@ -89,7 +89,7 @@ export class TracePanel {
     this.panel?.dispose();
     this.panel = panel;
     panel.webview.onDidReceiveMessage((message: unknown) => { void this.receive(message); });
-    panel.onDidChangeViewState(() => { if (panel.visible) this.pushAll(); });
+    // A hidden page is thrown away; when it is shown again it is new, says so, and is sent everything.
     panel.onDidDispose(() => {
       if (this.panel !== panel) return;
       this.panel = null;

@@ -118,7 +118,7 @@ export class TraceBook {
     const known = this.entries.get(rollout.rollout_id);
     // All spans of a rollout that has not begun will come as events; of one that has ended none will.
     const spans = known?.spans ?? (hasEnded(rollout) ? null : new Map<string, Span>());
-    this.entries.set(rollout.rollout_id, { rollout, spans, logs: known?.logs ?? null, texts: known?.texts ?? new Map() });
+    this.entries.set(rollout.rollout_id, { rollout, spans, logs: known?.logs ?? null, texts: known?.texts ?? new Map<string, string>() });
   }
 }
 

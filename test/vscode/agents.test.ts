@@ -59,10 +59,8 @@ describe('the Agents view in a real VS Code', function () {
   const open = (): VSCodeWindow => window ?? assert.fail('no window');
   const rows = (): Locator => open().page.locator('[role=tree][aria-label="Agents"] .monaco-list-row');
   const row = (name: string): Locator => open().page.locator(`[role=tree][aria-label="Agents"] .monaco-list-row[aria-label^="${name}, "]`);
-  const listed = (): Promise<string[]> => rows().evaluateAll((all) => all.map((one) => {
-    const part = (selector: string): string => (one as unknown as { querySelector(selector: string): { textContent: string } | null }).querySelector(selector)?.textContent ?? '';
-    return `${part('.label-name')} ${part('.label-description')}`.trim();
-  }));
+  const textsOf = async (one: Locator): Promise<string> => [...await one.locator('.label-name').allInnerTexts(), ...await one.locator('.label-description').allInnerTexts()].filter((text) => text !== '').join(' ');
+  const listed = async (): Promise<string[]> => Promise.all((await rows().all()).map(textsOf));
 
   function write(path: string, text: string): void {
     mkdirSync(join(root, path, '..'), { recursive: true });
@@ -119,13 +117,13 @@ describe('the Agents view in a real VS Code', function () {
   });
 
   it('follows files and folders that come and go', async () => {
-    const text = 'import litellm\n\ndef arrived(q):\n    return litellm.completion(model="m")\n';
-    write('tools/new/deep/arrived.py', text);
+    write('tools/new/deep/arrived.py', 'import litellm\n\ndef arrived(q):\n    return litellm.completion(model="m")\n');
     await row('arrived').waitFor();
-    write('tools/new/deep/arrived.py', text.replace('arrived', 'renamed'));
-    await row('renamed').waitFor();
+    write('tools/review.py', files['tools/review.py'].replace('Reviewer', 'Critic'));
+    await row('Critic.review').waitFor();
+    assert.equal(await row('Reviewer.review').count(), 0);
     rmSync(join(root, 'tools', 'new'), { recursive: true });
-    await row('renamed').waitFor({ state: 'detached' });
+    await row('arrived').waitFor({ state: 'detached' });
   });
 
   it('follows .gitignore and files.exclude', async () => {

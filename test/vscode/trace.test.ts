@@ -198,8 +198,12 @@ describe('the trace panel in a real VS Code', function () {
     const page = await frame();
     await page.locator('[role=treeitem][data-kind=rollout]', { hasText: 'Replay:' }).click();
     await button(page, 'Compare with').click();
-    await open().page.locator('.quick-input-list .monaco-list-row').first().click();
+    await open().page.locator('.quick-input-titlebar', { hasText: 'Compare with which attempt?' }).waitFor();
+    await open().page.locator('.quick-input-list .monaco-list-row.focused', { hasText: 'How many books' }).waitFor();
+    await open().screenshot('trace-compare-with');
+    await open().page.keyboard.press('Enter');
     await page.locator('.comparison-row.differs').first().waitFor();
+    assert.match(await page.locator('.comparison-row.heads').innerText(), new RegExp(first.rollout_id), 'what it continues is the first choice');
     assert.match(await page.locator('.comparison-head').innerText(), /\d of \d+ steps differ/);
     await inAllThemes('trace-comparison');
     await button(page, 'Close').click();
@@ -209,13 +213,18 @@ describe('the trace panel in a real VS Code', function () {
   it('exports OTLP JSON that can be opened again, and opens a file without a trainer', async () => {
     const page = await frame();
     await button(page, 'Export…').first().click();
-    await open().page.locator('.quick-input-widget input[type=text]').fill(join(folder, 'out.otlp.json'));
+    const name = open().page.locator('.quick-input-widget input[type=text]');
+    await until(async () => (await name.inputValue()).endsWith(`${run.run_id}.otlp.json`)); // the dialog has put its proposal in
+    await name.fill(join(folder, 'out.otlp.json'));
+    await until(async () => await name.inputValue() === join(folder, 'out.otlp.json'));
     await open().page.keyboard.press('Enter');
     await until(() => { try { return readFileSync(join(folder, 'out.otlp.json'), 'utf8').length > 0; } catch { return false; } });
     const spans = fromOtlp(readFileSync(join(folder, 'out.otlp.json'), 'utf8'), 'out');
     assert.equal(spans.filter((span) => span.rollout_id === first.rollout_id).length, 7);
     await open().command('Agent Trainer: Open Trace File (OTLP JSON)…');
+    await open().page.locator('.quick-input-list .monaco-list-row').filter({ hasText: 'agent-trainer.json' }).waitFor(); // the dialog has put its folder in
     await open().page.locator('.quick-input-widget input[type=text]').fill(join(folder, 'foreign.otlp.json'));
+    await open().page.locator('.quick-input-list .monaco-list-row').filter({ hasText: 'foreign.otlp.json' }).waitFor();
     await open().page.keyboard.press('Enter');
     await page.locator('.status-text', { hasText: '1 trace, 6 spans' }).waitFor();
     await row(page, 'llm').click();

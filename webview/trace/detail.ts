@@ -18,12 +18,12 @@ export interface Shown {
 }
 
 export interface DetailEvents extends CreditEvents {
-  source(): void;
-  curl(): void;
-  compare(): void;
-  export(): void;
-  replay(edits: { index: number; text: string }[]): void;
-  loadTokens(): void;
+  source: () => void;
+  curl: () => void;
+  compare: () => void;
+  export: () => void;
+  replay: (edits: { index: number; text: string }[]) => void;
+  loadTokens: () => void;
 }
 
 /** What was said and done in the selected span or rollout. */

@@ -1,8 +1,7 @@
 import { h, setText } from '../shared/dom.ts';
 import { icon } from './icons.ts';
 import { keyOf } from './model.ts';
-import type { Line, Lines, TraceRollout } from './model.ts';
-import type { TreeRow } from '../../trainer/protocol/span-batch.ts';
+import type { Line, Lines } from './model.ts';
 
 export interface TreeEvents { select: (line: Line, at: number) => void; toggle: (line: Line, expand: boolean) => void }
 
@@ -27,8 +26,8 @@ export class Tree {
   private readonly canvas = h('div', { class: 'canvas', role: 'presentation' });
   private readonly events: TreeEvents;
   private readonly marks: Marks;
-  /** By what they show. */
-  private readonly rows = new Map<TraceRollout | TreeRow, Row>();
+  /** By the key of what they show, so that a trace sent anew keeps its elements, and focus. */
+  private readonly rows = new Map<string, Row>();
   /** Rows out of use, by their icon: the costly part to change. */
   private readonly pool = new Map<string, Row[]>();
   private lines: Lines | null = null;
@@ -94,10 +93,11 @@ export class Tree {
     for (let at = from; at < to; at++) places.push(at);
     if (tabStop >= to && tabStop < lines.length) places.push(tabStop);
     const shown = places.map((at) => lines.at(at));
-    const wanted = new Set<TraceRollout | TreeRow>(shown.map((line) => line.span ?? line.rollout));
-    for (const [subject, row] of this.rows) {
-      if (wanted.has(subject)) continue;
-      this.rows.delete(subject);
+    const keys = shown.map(keyOf);
+    const wanted = new Set(keys);
+    for (const [key, row] of this.rows) {
+      if (wanted.has(key)) continue;
+      this.rows.delete(key);
       row.element.remove();
       const same = this.pool.get(row.icons);
       if (same === undefined) this.pool.set(row.icons, [row]);
@@ -105,20 +105,20 @@ export class Tree {
     }
     let place = this.canvas.firstElementChild;
     for (const [i, line] of shown.entries()) {
-      const row = this.rowOf(line);
+      const row = this.rowOf(keys[i]!, line);
       this.drawRow(row, line, places[i]!, places[i] === tabStop);
       if (place === row.element) place = place.nextElementSibling;
       else this.canvas.insertBefore(row.element, place);
     }
   }
 
-  private rowOf(line: Line): Row {
-    const subject = line.span ?? line.rollout;
-    let row = this.rows.get(subject);
+  private rowOf(key: string, line: Line): Row {
+    let row = this.rows.get(key);
     if (row === undefined) {
       row = this.pool.get(line.span?.kind ?? line.rollout.head.state)?.pop() ?? makeRow();
       row.drawn = '';
-      this.rows.set(subject, row);
+      row.element.dataset['key'] = key;
+      this.rows.set(key, row);
     }
     row.line = line;
     return row;
@@ -142,7 +142,6 @@ export class Tree {
     const drawn = `${name}|${title}|${note}|${failed}|${line.expanded}|${line.level}|${left.toFixed(4)}|${width.toFixed(4)}|${at === this.selected}|${isTabStop}|${credit?.text}|${credited}|${line.position}|${line.siblings}|${rollout.failures}`;
     if (drawn === row.drawn) return;
     row.drawn = drawn;
-    element.dataset['key'] = keyOf(line);
     element.className = `row${span === null ? ' rollout' : ''}${failed ? ' failed' : ''}${credited ? ' credited' : ''}${line.expanded === null ? ' leaf' : ''}`;
     element.dataset['kind'] = span === null ? 'rollout' : span.kind;
     element.style.setProperty('--level', String(line.level - 1));

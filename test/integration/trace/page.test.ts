@@ -40,7 +40,7 @@ describe('the trace page in a browser', function () {
     await open().page.locator('[role=treeitem]').last().waitFor();
     const { elements } = await open().rowCount();
     assert.ok(elements < 80, `${elements} rows`);
-    const order = await open().page.$$eval('[role=treeitem]', (rows) => rows.map((row) => row.getBoundingClientRect().top));
+    const order = await open().page.evaluate<number[]>("[...document.querySelectorAll('[role=treeitem]')].map((row) => row.getBoundingClientRect().top)");
     assert.deepEqual(order, [...order].sort((a, b) => a - b), 'rows stand in the document as they stand on the screen');
   });
 
@@ -79,6 +79,15 @@ describe('the trace page in a browser', function () {
     await open().page.waitForFunction(`Math.round(document.querySelector('.tree .canvas').offsetHeight / Number.parseFloat(getComputedStyle(document.querySelector('.tree')).getPropertyValue('--row'))) >= ${lines + 600}`);
     assert.deepEqual(await where(), before);
     assert.ok((await open().rowCount()).elements < 80);
+  });
+
+  it('keeps focus on the same line when everything is sent anew', async () => {
+    await open().page.keyboard.press('ArrowDown');
+    const key = await open().page.evaluate('document.activeElement.dataset.key');
+    const [, spans] = traceMessages(count).make();
+    await open().post(JSON.parse(spans!) as Parameters<TracePage['post']>[0]);
+    await open().page.waitForFunction(`Math.round(document.querySelector('.tree .canvas').offsetHeight / Number.parseFloat(getComputedStyle(document.querySelector('.tree')).getPropertyValue('--row'))) === ${count + 1}`);
+    assert.equal(await open().page.evaluate('document.activeElement.dataset.key'), key);
   });
 
   it('shows foreign text as text', async () => {

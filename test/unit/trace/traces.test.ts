@@ -44,22 +44,24 @@ describe('credit and tokens of recorded rollouts', () => {
   const rounded = (value: number | null | undefined): number | null => (value == null ? null : Number(value.toFixed(3)));
 
   it('compares a rollout with its group, as training does, and leaves out calls that do not train', () => {
-    const [good] = [rolledOut(1), rolledOut(0)];
-    const credit = traces.credit(good!.rollout_id);
+    const good = rolledOut(1);
+    rolledOut(0);
+    const credit = traces.credit(good.rollout_id);
     assert.deepEqual(credit.calls.map((call) => [call.credit, rounded(call.advantage)]), [[1, 0.707], [1, null]]); // agent_match: write
     assert.deepEqual([credit.group, credit.reason], [2, null]);
   });
 
   it('keeps a changed rule and link, and computes anew without a rollout', () => {
-    const [good, bad] = [rolledOut(1), rolledOut(0)];
+    const good = rolledOut(1);
+    const bad = rolledOut(0);
     const rollouts = store.listRollouts({ run_id }).length;
-    const reward = `${good!.rollout_id}-reward`;
-    assert.deepEqual(traces.setCredit(good!.rollout_id, { rule: { kind: 'per_step' } }).calls.map((call) => call.credit), [null, 1]);
-    assert.deepEqual(traces.setCredit(good!.rollout_id, { links: { [reward]: [`${good!.rollout_id}-write`] } }).calls.map((call) => call.credit), [1, null]);
-    const again = new Traces({ store, workspace }).credit(good!.rollout_id);
+    const reward = `${good.rollout_id}-reward`;
+    assert.deepEqual(traces.setCredit(good.rollout_id, { rule: { kind: 'per_step' } }).calls.map((call) => call.credit), [null, 1]);
+    assert.deepEqual(traces.setCredit(good.rollout_id, { links: { [reward]: [`${good.rollout_id}-write`] } }).calls.map((call) => call.credit), [1, null]);
+    const again = new Traces({ store, workspace }).credit(good.rollout_id);
     assert.deepEqual([again.settings.rule.kind, again.rewards[0]?.linked, rounded(again.calls[0]?.advantage)], ['per_step', 'hand', 0.707]);
-    assert.deepEqual(traces.credit(bad!.rollout_id).calls.map((call) => call.credit), [null, 0]);
-    assert.deepEqual(traces.setCredit(good!.rollout_id, { links: { [reward]: null } }).calls.map((call) => call.credit), [null, 1]);
+    assert.deepEqual(traces.credit(bad.rollout_id).calls.map((call) => call.credit), [null, 0]);
+    assert.deepEqual(traces.setCredit(good.rollout_id, { links: { [reward]: null } }).calls.map((call) => call.credit), [null, 1]);
     assert.equal(store.listRollouts({ run_id }).length, rollouts);
     const file = join(workspace, '.agent-trainer', 'runs', run_id, 'credit.json');
     assert.ok(existsSync(file) && !readFileSync(file, 'utf8').includes(reward));
