@@ -15,11 +15,13 @@ interface Remembered { agents: string[]; runs: { kind: string; status: string }[
 const remembered = (): Remembered => (existsSync(join(state, 'workspace.json')) ? JSON.parse(readFileSync(join(state, 'workspace.json'), 'utf8')) as Remembered : { agents: [], runs: [] });
 const server = (): { pid: number } | null => (existsSync(join(state, 'server.json')) ? JSON.parse(readFileSync(join(state, 'server.json'), 'utf8')) as { pid: number } : null);
 
+/** The lenses that run and train; others stand beside them. */
 async function lensesOf(file: string): Promise<vscode.CodeLens[]> {
   await vscode.window.showTextDocument(vscode.Uri.file(file));
   let lenses: vscode.CodeLens[] = [];
   await until(async () => {
-    lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', vscode.Uri.file(file), 10);
+    const all = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', vscode.Uri.file(file), 10);
+    lenses = all.filter(({ command }) => command?.command === commands.dryRun || command?.command === commands.train);
     return lenses.length > 0;
   });
   return lenses;
