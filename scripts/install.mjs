@@ -1,6 +1,6 @@
 // Makes node_modules match package-lock.json. Does nothing when it already does. Output goes to stderr.
 import { spawnSync } from 'node:child_process';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -16,7 +16,9 @@ export function run(command, args, options = {}) {
 export function installDependencies() {
   const [major, minor] = process.versions.node.split('.').map(Number);
   if (major < 20 || (major === 20 && minor < 19)) throw new Error(`Node ${process.versions.node} is too old: Agent Trainer needs Node 20.19 or newer.`);
-  const installed = path.join(root, 'node_modules', '.package-lock.json');
+  const folder = path.join(root, 'node_modules');
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink()) return; // another checkout's: npm ci would empty it
+  const installed = path.join(folder, '.package-lock.json');
   const lock = path.join(root, 'package-lock.json');
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return;
   process.stderr.write('Installing dependencies (npm ci)\n');
