@@ -16,7 +16,6 @@ import { Log } from './log.ts';
 import { checkEndpoint } from './models/check-endpoint-command.ts';
 import { dryRunWith } from './models/dry-run-with-command.ts';
 import { EndpointBook } from './models/endpoints.ts';
-import { coalesce } from './panels/coalesce.ts';
 import { TracePanel } from './panels/trace-panel.ts';
 import { TrainingPanel } from './panels/training-panel.ts';
 import { compareRuns } from './runs/compare-command.ts';

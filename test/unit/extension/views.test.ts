@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { compact, clip, duration, oneLine } from '../../../src/views/format.ts';
-import { trainingView } from '../../../src/views/training-view.ts';
 import { barState, barText } from '../../../src/status-bar.ts';
 import type { RunEntry } from '../../../src/runs/run-book.ts';
 import type { Run, StepMetrics } from '../../../trainer/protocol/run.ts';

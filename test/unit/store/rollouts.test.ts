@@ -27,7 +27,7 @@ for (const driver of drivers) {
       const ids = (query: object) => store.listRollouts(query).map(({ rollout_id }) => rollout_id);
       assert.deepEqual([ids({ run_id: 'ru-a', step: 0 }), ids({ run_id: 'ru-a', step: 1 }), ids({ run_id: 'ru-b', step: 1 })], [[kept], [anew], [other]]);
       assert.deepEqual(ids({ run_id: 'ru-a' }), [kept, first, bare, evaluation, anew]);
-      assert.deepEqual([first, bare, evaluation].map((id) => store.getRollout(id!)?.metadata), [{ sample: 0, superseded: true }, { superseded: true }, null]);
+      assert.deepEqual([first, bare, evaluation].map((id) => store.getRollout(id)?.metadata), [{ sample: 0, superseded: true }, { superseded: true }, null]);
     });
 
     it('keeps the runs apart', () => {
