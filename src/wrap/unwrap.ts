@@ -56,17 +56,16 @@ export function unwrap(fileName: string, text: string, agent: string, record: Wr
   if (!isSound(fileName, text, without, agent)) return null;
   if (Object.keys(others).length > 0) return { edits, record: { imports: record.imports, agents: others } };
   const original = withoutImports(without, record.imports);
-  const isDone = original !== null && !usesOurs(fileName, without, original);
+  const isDone = !usesOurs(fileName, without, original);
   return { edits: isDone ? [{ from: 0, to: text.length, insert: original }] : edits, record: { imports: [], agents: {} } };
 }
 
-/** Takes the imports out, the latest first: a later one may stand inside an earlier one. null: one is not there any more. */
-function withoutImports(text: string, imports: readonly Piece[][]): string | null {
+/** Takes the imports out, the latest first: a later one may stand inside an earlier one. One that is not there any more (its wrap was undone) is passed over. */
+function withoutImports(text: string, imports: readonly Piece[][]): string {
   let result = text;
   for (const pieces of imports.toReversed()) {
     const edits = locate(result, pieces);
-    if (edits === null) return null;
-    result = applyEdits(result, edits);
+    if (edits !== null) result = applyEdits(result, edits);
   }
   return result;
 }

@@ -171,7 +171,7 @@ describe('runs in a real VS Code', function () {
     await page.locator('.quick-input-list .monaco-list-row').filter({ hasText: 'Finished' }).locator('input, .monaco-checkbox, .quick-input-list-checkbox').first().click();
     await page.locator('.quick-input-widget .quick-input-action', { hasText: 'OK' }).click();
     await until(async () => await frame.locator('.legend li').count() === 2);
-    assert.match(await frame.locator('.legend li').nth(1).innerText(), /reward 0\.7\d\d at step 12/);
+    await frame.locator('.legend li').nth(1).filter({ hasText: /reward 0\.7\d\d at step 12/ }).waitFor();
     assert.equal(await frame.locator('figure.curve .values .value').count(), 2);
     await frame.locator('section[aria-label="Charts"]').evaluate((element) => { (element as unknown as { scrollIntoView(): void }).scrollIntoView(); });
     await inAllThemes('runs-compared');

@@ -151,7 +151,7 @@ describe('making a function trainable and mending agents, in a real VS Code', fu
     await problems.getByText('reaches the prompt').waitFor();
     await inAllThemes('agent-problems');
     await open().openFile('grader.py');
-    await goToLine(12);
+    await goToLine(11);
     await codeAction('Remove the emitted reward');
     assert.equal(await saved('grader.py', (each) => each !== grader), grader.replace('    emit_reward(reward)\n', ''));
     await problems.getByText('This reward is emitted and returned').waitFor({ state: 'detached', timeout: 30_000 });

@@ -34,6 +34,14 @@ describe('wrap, then unwrap', function () {
     });
   }
 
+  it('gives back the bytes of a function whose first wrap was undone in the editor', () => {
+    fc.assert(fc.property(generatedSource('python'), ({ fileName, text, functions: [name = ''] }) => {
+      const undone = wrap(fileName, text, name);
+      const again = wrap(fileName, text, name, undone.record);
+      assert.equal(unwrapped(fileName, again.text, again.plan.agent, again.record).text, text);
+    }), { numRuns: 50 });
+  });
+
   it('keeps what the user changed meanwhile', () => {
     fc.assert(fc.property(generatedSource('python'), fc.integer({ min: 1, max: 5 }), ({ fileName, text, functions }, lines) => {
       const added = '# a note\n'.repeat(lines);
