@@ -52,7 +52,7 @@ describe('agent.py and the TypeScript agent', () => {
 import sys
 sys.path[:0] = ["runtime/python", "examples/sql-agent"]
 import agent
-agent.TIME_LIMIT_SECONDS = 0.05
+agent.TIME_LIMIT_SECONDS = 0
 print(agent.run_query(agent.open_database("shop"), "SELECT COUNT(*) FROM " + ", ".join(f"orders o{i}" for i in range(4)) + " WHERE o0.price * o1.price * o2.price * o3.price = -1"))
 `;
     const { stdout } = await promisify(execFile)('python3', ['-c', driver], { cwd: root });
