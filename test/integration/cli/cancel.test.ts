@@ -22,7 +22,7 @@ describe('Ctrl+C', function () {
       const child = spawn(process.execPath, ['--import', tsx, cli, 'dev', 'agent.py:hang', '--data', 'tasks.jsonl', '--policy', policy], { cwd: workspace.folder, stdio: ['ignore', 'ignore', 'pipe'] });
       let stderr = '';
       child.stderr.setEncoding('utf8').on('data', (text: string) => {
-        if (!stderr.includes('Running') && (stderr + text).includes('Running')) for (let ms = 0; ms < 50; ms += 5) setTimeout(() => child.kill('SIGINT'), ms);
+        if (!stderr.includes('Running') && (stderr + text).includes('Running')) for (let ms = 0; ms < 8; ms += 2) setTimeout(() => child.kill('SIGINT'), ms);
         stderr += text;
       });
       const [code] = await once(child, 'close') as [number | null];
