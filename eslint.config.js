@@ -4,6 +4,7 @@ import tseslint from 'typescript-eslint';
 /** Which folders a folder may import. Data flows one way; see docs/architecture.md. */
 const allowed = {
   protocol: [],
+  source: ['protocol'],
   store: ['protocol'],
   datasets: ['protocol'],
   gateway: ['protocol', 'store'],
@@ -50,7 +51,7 @@ export default tseslint.config(
     rules: {
       'boundaries/dependencies': ['error', {
         default: 'disallow',
-        policies: Object.entries({ ...allowed, extension: ['protocol'], webview: ['protocol'] }).map(([from, to]) => ({
+        policies: Object.entries({ ...allowed, extension: ['protocol', 'source'], webview: ['protocol'] }).map(([from, to]) => ({
           from: { element: { type: from } },
           allow: [{ to: { element: { type: [from, ...to] } } }],
         })),

@@ -1,11 +1,11 @@
 import { mayHoldAgent } from './prefilter.ts';
-import { llmCalls } from './reading/frameworks.ts';
-import type { Framework, LLMCall } from './reading/frameworks.ts';
-import { written } from './reading/program.ts';
-import type { Program } from './reading/program.ts';
-import { readPython } from './reading/read-python.ts';
-import { readScript } from './reading/read-script.ts';
-import { ownerOf, reachedFrom, wrappedAgents } from './reading/wrappers.ts';
+import { llmCalls } from '../../trainer/source/frameworks.ts';
+import type { Framework, LLMCall } from '../../trainer/source/frameworks.ts';
+import { written } from '../../trainer/source/program.ts';
+import type { Program } from '../../trainer/source/program.ts';
+import { readPython } from '../../trainer/source/read-python.ts';
+import { readScript } from '../../trainer/source/read-script.ts';
+import { ownerOf, reachedFrom, wrappedAgents } from '../../trainer/source/wrappers.ts';
 
 /** Why something was taken for an agent. Lines count from 0. */
 export type Reason =

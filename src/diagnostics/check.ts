@@ -4,7 +4,7 @@ import { functionOfAgent, functionsOf } from '../wrap/functions.ts';
 import type { Translator } from '../wrap/messages.ts';
 import { injectedNames } from '../wrap/point-agent.ts';
 import { sitesOf } from '../wrap/sites.ts';
-import { parseSource } from '../wrap/syntax.ts';
+import { parseSource } from '../../trainer/source/syntax.ts';
 import type { Dataset } from './dataset.ts';
 import type { AgentView, Finding, Rule } from './finding.ts';
 import { answerLeak } from './rules/answer-leak.ts';

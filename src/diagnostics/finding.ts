@@ -4,7 +4,7 @@ import type { Edit } from '../wrap/edits.ts';
 import type { AgentFunction } from '../wrap/functions.ts';
 import type { Translator } from '../wrap/messages.ts';
 import type { Site } from '../wrap/sites.ts';
-import type { Source } from '../wrap/syntax.ts';
+import type { Source } from '../../trainer/source/syntax.ts';
 import type { Dataset } from './dataset.ts';
 
 export interface Fix { title: string; edits: Edit[] }

@@ -1,6 +1,6 @@
 import type { SyntaxNode } from '@lezer/common';
-import { calleeOf, children, descendants, itemsOf, pathOf, textOf } from '../wrap/syntax.ts';
-import type { Source } from '../wrap/syntax.ts';
+import { calleeOf, children, descendants, itemsOf, pathOf, textOf } from '../../trainer/source/syntax.ts';
+import type { Source } from '../../trainer/source/syntax.ts';
 
 /** Functions whose result still holds the text they were given. */
 const passing = new Set(['str', 'repr', 'list', 'String', 'dumps', 'stringify', 'format', 'join', 'strip', 'lower', 'upper', 'title', 'replace', 'trim', 'toString', 'toLowerCase', 'toUpperCase', 'concat', 'slice', 'split', 'dedent']);

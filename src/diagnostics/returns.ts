@@ -1,6 +1,6 @@
 import type { SyntaxNode } from '@lezer/common';
-import { calleeOf, children, descendants, isText, nodesOf, pathOf, textOf } from '../wrap/syntax.ts';
-import type { Source } from '../wrap/syntax.ts';
+import { calleeOf, children, descendants, isText, nodesOf, pathOf, textOf } from '../../trainer/source/syntax.ts';
+import type { Source } from '../../trainer/source/syntax.ts';
 import type { AgentView } from './finding.ts';
 import { isComparison } from './flow.ts';
 

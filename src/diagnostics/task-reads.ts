@@ -1,5 +1,5 @@
 import type { SyntaxNode } from '@lezer/common';
-import { assignmentsIn, children, descendants, itemsOf, textOf, unquoted } from '../wrap/syntax.ts';
+import { assignmentsIn, children, descendants, itemsOf, textOf, unquoted } from '../../trainer/source/syntax.ts';
 import type { AgentView } from './finding.ts';
 
 /** A field of the task that the agent reads. Optional: it can do without (`get`, `??`, a default). */

@@ -1,7 +1,7 @@
 import type { SyntaxNode } from '@lezer/common';
 import type { DetectedAgent } from '../agents/detect.ts';
-import { children, moduleStatements, nodesOf, textOf } from './syntax.ts';
-import type { Source } from './syntax.ts';
+import { children, moduleStatements, nodesOf, textOf } from '../../trainer/source/syntax.ts';
+import type { Source } from '../../trainer/source/syntax.ts';
 
 /** A function that is an agent or could become one. */
 export interface AgentFunction {

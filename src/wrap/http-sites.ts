@@ -3,7 +3,7 @@ import type { Edit } from './edits.ts';
 import type { Scope, Site } from './sites.ts';
 import { nothing } from './sites.ts';
 import { isPointed } from './sdk-call.ts';
-import { argumentsOf, calleeOf, children, descendants, isText, itemsOf, pathOf, textOf, unquoted } from './syntax.ts';
+import { argumentsOf, calleeOf, children, descendants, isText, itemsOf, pathOf, textOf, unquoted } from '../../trainer/source/syntax.ts';
 
 const route = '/chat/completions';
 

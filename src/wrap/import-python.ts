@@ -3,8 +3,8 @@ import type { Edit } from './edits.ts';
 import { insertion } from './edits.ts';
 import { importsOf } from './imports.ts';
 import { appendItems } from './layout.ts';
-import { children, isTaken, lineEnd, textOf } from './syntax.ts';
-import type { Source } from './syntax.ts';
+import { children, isTaken, lineEnd, textOf } from '../../trainer/source/syntax.ts';
+import type { Source } from '../../trainer/source/syntax.ts';
 
 const ours = 'agent_trainer';
 

@@ -4,8 +4,8 @@ import { insertion } from './edits.ts';
 import { importsOf } from './imports.ts';
 import { appendItems } from './layout.ts';
 import type { ScriptStyle } from './script-style.ts';
-import { children, isTaken, lineEnd, unquoted } from './syntax.ts';
-import type { Source } from './syntax.ts';
+import { children, isTaken, lineEnd, unquoted } from '../../trainer/source/syntax.ts';
+import type { Source } from '../../trainer/source/syntax.ts';
 
 const ours = 'agent-trainer/runtime';
 

@@ -1,6 +1,6 @@
 import type { SyntaxNode } from '@lezer/common';
-import { children, nodesOf, textOf, unquoted } from './syntax.ts';
-import type { Source } from './syntax.ts';
+import { children, nodesOf, textOf, unquoted } from '../../trainer/source/syntax.ts';
+import type { Source } from '../../trainer/source/syntax.ts';
 
 /** What an import binds a local name to: a name of a module, or (null) the module itself. */
 export interface Imported { module: string; name: string | null }

@@ -1,8 +1,8 @@
 import type { SyntaxNode } from '@lezer/common';
 import type { Edit } from './edits.ts';
 import { insertion } from './edits.ts';
-import { indentBefore, itemsOf, lineEnd } from './syntax.ts';
-import type { Item, Source } from './syntax.ts';
+import { indentBefore, itemsOf, lineEnd } from '../../trainer/source/syntax.ts';
+import type { Item, Source } from '../../trainer/source/syntax.ts';
 
 /**
  * Appends items to a bracketed list in the list's own layout: on one line, or one item a line with its indentation and

@@ -1,7 +1,7 @@
 import type { AgentFunction } from './functions.ts';
 import type { Site } from './sites.ts';
-import { mentions } from './syntax.ts';
-import type { Source } from './syntax.ts';
+import { mentions } from '../../trainer/source/syntax.ts';
+import type { Source } from '../../trainer/source/syntax.ts';
 
 /** How the model of the run is called in a function: `llm`, unless the function uses that name for something else. */
 export function llmName(source: Source, target: AgentFunction): string {

@@ -2,8 +2,8 @@ import type { SyntaxNode } from '@lezer/common';
 import type { Edit } from './edits.ts';
 import { insertion } from './edits.ts';
 import { appendItems } from './layout.ts';
-import { argumentsOf, optionsOf, textOf } from './syntax.ts';
-import type { Source } from './syntax.ts';
+import { argumentsOf, optionsOf, textOf } from '../../trainer/source/syntax.ts';
+import type { Source } from '../../trainer/source/syntax.ts';
 
 /** An option to set: its names (the first is written when none of them is there yet) and its new value. */
 export interface Setting { names: string[]; value: string }

@@ -6,8 +6,8 @@ import { functionAt, functionOfAgent, functionsOf } from './functions.ts';
 import type { Translator } from './messages.ts';
 import { sitesOf } from './sites.ts';
 import type { Site } from './sites.ts';
-import { descendants, parseSource, textOf } from './syntax.ts';
-import type { Source } from './syntax.ts';
+import { descendants, parseSource, textOf } from '../../trainer/source/syntax.ts';
+import type { Source } from '../../trainer/source/syntax.ts';
 import { wrapPython } from './wrap-python.ts';
 import { wrapScript } from './wrap-script.ts';
 

@@ -5,8 +5,8 @@ import { scriptImport } from './import-script.ts';
 import { pointAll } from './llm-name.ts';
 import { styleOf } from './script-style.ts';
 import type { Site } from './sites.ts';
-import { children, itemsOf, textOf } from './syntax.ts';
-import type { Source } from './syntax.ts';
+import { children, itemsOf, textOf } from '../../trainer/source/syntax.ts';
+import type { Source } from '../../trainer/source/syntax.ts';
 import { parameterEdits as pythonParameter, parametersOf, pointPython } from './wrap-python.ts';
 import { contextParameter, openingEdits, parameterEdits as scriptParameter } from './wrap-script.ts';
 

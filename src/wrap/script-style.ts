@@ -1,6 +1,6 @@
 import type { SyntaxNode } from '@lezer/common';
-import { children, descendants, textOf } from './syntax.ts';
-import type { Source } from './syntax.ts';
+import { children, descendants, textOf } from '../../trainer/source/syntax.ts';
+import type { Source } from '../../trainer/source/syntax.ts';
 
 /** How a file writes its strings and ends its statements. */
 export interface ScriptStyle { quote: string; semicolon: string; isCommonJs: boolean }

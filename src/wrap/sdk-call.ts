@@ -4,7 +4,7 @@ import { setOptions } from './options.ts';
 import type { Setting } from './options.ts';
 import type { Pointing, Scope, Site } from './sites.ts';
 import { nothing } from './sites.ts';
-import { calleeOf, descendants, isCall, isText, mentions, optionsOf, textOf } from './syntax.ts';
+import { calleeOf, descendants, isCall, isText, mentions, optionsOf, textOf } from '../../trainer/source/syntax.ts';
 
 /** Options of any library whose value reaches the model. */
 export const promptOptions = ['messages', 'input', 'prompt', 'instructions', 'system', 'contents'];

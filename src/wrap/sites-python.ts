@@ -8,7 +8,7 @@ import { closedService, isAssistantsCall } from './services.ts';
 import type { Scope, Site } from './sites.ts';
 import { nothing } from './sites.ts';
 import { applyEdits } from './edits.ts';
-import { argumentsOf, calleeOf, descendants, isCall, pathOf, textOf } from './syntax.ts';
+import { argumentsOf, calleeOf, descendants, isCall, pathOf, textOf } from '../../trainer/source/syntax.ts';
 
 const openAI = ['openai:OpenAI', 'openai:AsyncOpenAI'];
 const liteLLM = ['litellm:completion', 'litellm:acompletion'];

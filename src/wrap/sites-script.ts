@@ -9,7 +9,7 @@ import { callsIn, constructorSite, isPointed, promptOf, sdkSite, withOptions } f
 import { closedService, isAssistantsCall } from './services.ts';
 import type { Scope, Site } from './sites.ts';
 import { nothing } from './sites.ts';
-import { argumentsOf, calleeOf, descendants, isCall, pathOf, textOf } from './syntax.ts';
+import { argumentsOf, calleeOf, descendants, isCall, pathOf, textOf } from '../../trainer/source/syntax.ts';
 
 const openAI = ['openai:default', 'openai:OpenAI', 'openai:'];
 

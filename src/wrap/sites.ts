@@ -5,8 +5,8 @@ import type { Imported } from './imports.ts';
 import { importsOf } from './imports.ts';
 import { pythonSites } from './sites-python.ts';
 import { scriptSites } from './sites-script.ts';
-import { assignmentsIn } from './syntax.ts';
-import type { Source } from './syntax.ts';
+import { assignmentsIn } from '../../trainer/source/syntax.ts';
+import type { Source } from '../../trainer/source/syntax.ts';
 
 /** A statement that a function begins with from now on, and the name it sets. */
 export interface Opening { name: string; text: string }

@@ -3,7 +3,7 @@ import type { Edit } from './edits.ts';
 import { applyEdits, sorted } from './edits.ts';
 import { importsOf } from './imports.ts';
 import { functionOfAgent, functionsOf } from './functions.ts';
-import { lineEnd, lineStart, mentions, parseSource } from './syntax.ts';
+import { lineEnd, lineStart, mentions, parseSource } from '../../trainer/source/syntax.ts';
 import type { PlannedEdit } from './plan.ts';
 
 /** One place that wrapping changed: what stands there now, what stood there before, and what surrounds it. */

@@ -4,7 +4,7 @@ import { commands } from '../ids.ts';
 import type { VSCode } from '../vscode.ts';
 import { candidatesIn } from './candidates.ts';
 import { functionOfAgent, functionsOf } from './functions.ts';
-import { parseSource } from './syntax.ts';
+import { parseSource } from '../../trainer/source/syntax.ts';
 import type { WrapArgument } from './wrap-command.ts';
 
 /** "Make trainable" in a function that asks a model, "Make not trainable" in an agent. */

@@ -9,8 +9,8 @@ import type { Translator } from './messages.ts';
 import type { Plan, Refusal } from './plan.ts';
 import { planned, refuse } from './plan.ts';
 import type { Site } from './sites.ts';
-import { assignmentsIn, children, descendants, indentBefore, lineEnd, lineStart, textOf } from './syntax.ts';
-import type { Source } from './syntax.ts';
+import { assignmentsIn, children, descendants, indentBefore, lineEnd, lineStart, textOf } from '../../trainer/source/syntax.ts';
+import type { Source } from '../../trainer/source/syntax.ts';
 
 /** `@rollout` above the function, `llm` among its parameters, its model calls pointed at `llm`. */
 export function wrapPython(l10n: Translator, source: Source, target: AgentFunction, sites: Site[]): Plan | Refusal {

@@ -11,8 +11,8 @@ import { planned, refuse } from './plan.ts';
 import type { ScriptStyle } from './script-style.ts';
 import { styleOf } from './script-style.ts';
 import type { Site } from './sites.ts';
-import { children, descendants, indentBefore, itemsOf, lineEnd, lineStart, mentions, textOf } from './syntax.ts';
-import type { Source } from './syntax.ts';
+import { children, descendants, indentBefore, itemsOf, lineEnd, lineStart, mentions, textOf } from '../../trainer/source/syntax.ts';
+import type { Source } from '../../trainer/source/syntax.ts';
 
 /** `export const f = rollout(…)` around the function (`@rollout` before a method), `{ llm }` as its second parameter, its model calls pointed at `llm`. */
 export function wrapScript(l10n: Translator, source: Source, target: AgentFunction, sites: Site[]): Plan | Refusal {

@@ -1,5 +1,5 @@
 import type { SyntaxNode } from '@lezer/common';
-import { descendants, itemsOf, unquoted } from '../../wrap/syntax.ts';
+import { descendants, itemsOf, unquoted } from '../../../trainer/source/syntax.ts';
 import type { AgentView, Rule } from '../finding.ts';
 import { finding } from '../finding.ts';
 import { Flow } from '../flow.ts';

@@ -1,5 +1,5 @@
-import type { Source } from '../../wrap/syntax.ts';
-import { descendants, textOf } from '../../wrap/syntax.ts';
+import type { Source } from '../../../trainer/source/syntax.ts';
+import { descendants, textOf } from '../../../trainer/source/syntax.ts';
 import type { AgentView, Finding, Fix, Rule } from '../finding.ts';
 import { finding } from '../finding.ts';
 import { emitsIn, notANumber, returnsOf } from '../returns.ts';

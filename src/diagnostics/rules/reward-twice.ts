@@ -1,6 +1,6 @@
 import type { SyntaxNode } from '@lezer/common';
-import { indentBefore, itemsOf, lineEnd, lineStart, textOf } from '../../wrap/syntax.ts';
-import type { Source } from '../../wrap/syntax.ts';
+import { indentBefore, itemsOf, lineEnd, lineStart, textOf } from '../../../trainer/source/syntax.ts';
+import type { Source } from '../../../trainer/source/syntax.ts';
 import type { Edit } from '../../wrap/edits.ts';
 import type { Rule } from '../finding.ts';
 import { finding } from '../finding.ts';

@@ -1,6 +1,6 @@
 import type { SyntaxNode } from '@lezer/common';
-import { argumentsOf, assignmentsIn, calleeOf, children, isText, nodesOf, textOf, unquoted } from '../../wrap/syntax.ts';
-import type { Source } from '../../wrap/syntax.ts';
+import { argumentsOf, assignmentsIn, calleeOf, children, isText, nodesOf, textOf, unquoted } from '../../../trainer/source/syntax.ts';
+import type { Source } from '../../../trainer/source/syntax.ts';
 import type { Brace } from '../braces.ts';
 import { isName, readBraces } from '../braces.ts';
 import type { AgentView, Finding, Rule } from '../finding.ts';

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+
+/** How a prompt is written in the workspace. `file`: a text file of its own; `yaml`: one string of a YAML file. */
+export const promptSyntaxes = ['python-string', 'python-f-string', 'script-string', 'script-template', 'file', 'yaml'] as const;
+
+/** What fills its placeholders in. `none`: it has no variables, and every brace is text. */
+export const templateEngines = ['none', 'literal', 'format', 'jinja', 'mustache'] as const;
+
+/** A value that goes into a prompt. */
+export const PromptVariable = z.object({
+  /** As one would call it: `question`, `task.city`. */
+  name: z.string(),
+  /** How it is written in `Prompt.text`, e.g. `{question}`, `${task.city}`, `{{ question }}`. In that text these characters mean the variable and nothing else. */
+  placeholder: z.string(),
+});
+export type PromptVariable = z.infer<typeof PromptVariable>;
+
+/** A text of the user's source that reaches an LLM call. */
+export const Prompt = z.object({
+  /** `agent.py#SYSTEM`, `agent.ts#answer.2`, `prompts/room.md`: the same as long as the code around it has the same names. */
+  prompt_id: z.string(),
+  /** For people: the variable or function it is in, or the name of the file. */
+  name: z.string(),
+  /** Relative to the workspace folder, with forward slashes. */
+  file: z.string(),
+  syntax: z.enum(promptSyntaxes),
+  engine: z.enum(templateEngines),
+  /** Of the whole literal in the file, quotes included; UTF-16 units. */
+  from: z.number().int(),
+  to: z.number().int(),
+  /** From 1. */
+  line: z.number().int(),
+  /** What the model gets: escapes resolved, line continuations and concatenations joined, doubled braces single, placeholders in place. */
+  text: z.string(),
+  variables: z.array(PromptVariable),
+  /** Agents (`path:name`) whose calls it reaches. */
+  agents: z.array(z.string()),
+});
+export type Prompt = z.infer<typeof Prompt>;
