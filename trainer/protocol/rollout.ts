@@ -116,7 +116,14 @@ export const PromptTemplateResource = z.object({
   engine: z.enum(['f-string', 'jinja']),
 });
 
-export const Resource = z.discriminatedUnion('resource_type', [LLMResource, PromptTemplateResource]);
+/** Files of the workspace as the agent is to find them: a candidate's prompts written into copies of its sources. */
+export const SourceOverlayResource = z.object({
+  resource_type: z.literal('source_overlay'),
+  files: z.array(z.object({ path: z.string(), text: z.string() })), // absolute paths
+});
+export type SourceOverlayResource = z.infer<typeof SourceOverlayResource>;
+
+export const Resource = z.discriminatedUnion('resource_type', [LLMResource, PromptTemplateResource, SourceOverlayResource]);
 export type Resource = z.infer<typeof Resource>;
 
 /** A versioned bundle of resources, by the parameter name they are injected under. */
