@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { Annotations } from './annotations.ts';
 import { Answer, ChosenModel, DebugLaunch, DebugRequest, EndpointCapabilities, FoundServer, ProbeRequest } from './endpoints.ts';
 import { CallTokens, CreditRule, TraceCredit } from './credit.ts';
+import { Candidate, Optimization, OptimizeCost, OptimizeRequest } from './optimize.ts';
+import { Prompt } from './prompts.ts';
 import { Replay } from './replay.ts';
 import { Attempt, AttemptedRollout } from './rollout.ts';
 import { Checkpoint, Run, RunKind, StepMetrics } from './run.ts';
@@ -29,6 +31,8 @@ export const StartRun = z.object({
   seed: z.number().int().optional(),
   /** dev: continue one recorded attempt from an LLM call; agent, task and model are those of its run. */
   replay: Replay.partial({ attempt_id: true, edits: true }).optional(),
+  /** optimize: what to search for and how. */
+  optimize: OptimizeRequest.optional(),
   /** train: overrides of the file, e.g. { "grpo": { "steps": 3 } }; deep-merged, then validated. */
   overrides: z.record(z.string(), z.unknown()).optional(),
 });
@@ -55,6 +59,15 @@ export const rpcMethods = {
   'rollouts.list': { params: z.object({ run_id: z.string(), step: z.number().int().optional() }), result: z.array(AttemptedRollout) },
   /** All spans of the rollout's latest attempt (or the given one), in order. */
   'trace.get': { params: z.object({ rollout_id: z.string(), attempt_id: z.string().optional() }), result: z.object({ rollout: AttemptedRollout, spans: z.array(Span), stdout: z.string(), stderr: z.string() }) },
+  /** The prompts that reach an agent (`path[:name]`). */
+  'prompts.list': { params: z.object({ agent: z.string() }), result: z.array(Prompt) },
+  'optimize.get': { params: z.object({ run_id: z.string() }), result: Optimization },
+  /** Ends the search with the best so far, and makes the report. Resolves when it has. */
+  'optimize.finish': { params: z.object({ run_id: z.string() }), result: Run },
+  /** A text written by hand becomes a candidate and is scored on validation; possible while the search runs and afterwards. */
+  'optimize.add': { params: z.object({ run_id: z.string(), parent: z.string(), texts: z.record(z.string(), z.string()) }), result: Candidate },
+  /** A pinned candidate is never dropped, and is a parent like the best. */
+  'optimize.pin': { params: z.object({ run_id: z.string(), candidate_id: z.string(), pinned: z.boolean() }), result: Candidate },
   /** What the latest rollouts say about agents and lines of their source. */
   'annotations.get': { params: z.object({}), result: Annotations },
   /** Asks an endpoint a few small questions, unless it was asked before. */
@@ -75,7 +88,7 @@ export const rpcMethods = {
   'tokens.get': { params: z.object({ rollout_id: z.string(), attempt_id: z.string().optional(), span_id: z.string() }), result: CallTokens },
   /** Events of this run (all runs without run_id) and of these types (all without types) are sent from now on. A second call of a connection replaces the first. */
   'events.subscribe': {
-    params: z.object({ run_id: z.string().optional(), types: z.array(z.enum(['run', 'run-deleted', 'step', 'rollout', 'spans', 'notice'])).optional() }),
+    params: z.object({ run_id: z.string().optional(), types: z.array(z.enum(['run', 'run-deleted', 'step', 'candidate', 'rollout', 'spans', 'notice'])).optional() }),
     result: z.object({}),
   },
 } as const;
@@ -99,6 +112,8 @@ export const TrainerEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('run'), run: Run }),
   z.object({ type: z.literal('run-deleted'), run_id: z.string() }),
   z.object({ type: z.literal('step'), run_id: z.string(), metrics: StepMetrics }),
+  /** A candidate as it is now; a known id replaces. */
+  z.object({ type: z.literal('candidate'), run_id: z.string(), candidate: Candidate, best: z.string(), spent: OptimizeCost }),
   z.object({ type: z.literal('rollout'), run_id: z.string().nullable(), rollout: AttemptedRollout }),
   z.object({ type: z.literal('spans'), run_id: z.string().nullable(), spans: z.array(Span) }),
   /** A line for a log: what the run does or what it waits for. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-export const RunKind = z.enum(['dev', 'train', 'eval']);
+export const RunKind = z.enum(['dev', 'train', 'eval', 'optimize']);
 export type RunKind = z.infer<typeof RunKind>;
 
 /** `interrupted`: the trainer died under it; it can be resumed when it is a training run with a checkpoint. */
