@@ -15,7 +15,8 @@ const allowed = {
   policy: ['protocol', 'engine', 'models'],
   evaluation: ['protocol'],
   algorithms: ['protocol', 'store', 'datasets', 'gateway', 'runner', 'adapter', 'policy', 'evaluation'],
-  runs: ['protocol', 'store', 'datasets', 'gateway', 'runner', 'adapter', 'policy', 'evaluation', 'algorithms'],
+  optimize: ['protocol', 'store', 'datasets', 'adapter', 'evaluation', 'algorithms', 'prompts'],
+  runs: ['protocol', 'store', 'datasets', 'gateway', 'runner', 'adapter', 'policy', 'evaluation', 'algorithms', 'optimize', 'prompts'],
   server: ['protocol', 'store', 'gateway', 'runs'],
   cli: ['protocol', 'store', 'datasets', 'evaluation', 'runs', 'server'],
 };

@@ -46,7 +46,7 @@ const icons: Record<Run['status'] | 'paused', { id: string; color?: string }> = 
   cancelled: { id: 'circle-slash' },
   interrupted: { id: 'warning', color: 'charts.yellow' },
 };
-const kinds: Record<RunKind, string> = { train: 'training', dev: 'dry run', eval: 'evaluation' };
+const kinds: Record<RunKind, string> = { train: 'training', dev: 'dry run', eval: 'evaluation', optimize: 'prompt search' };
 
 export function runNode(folder: string, entry: RunEntry): RunsNode {
   const { run } = entry;

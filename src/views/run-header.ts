@@ -1,7 +1,7 @@
 import type { Run, RunPhase, RunStatus } from '../../trainer/protocol/run.ts';
 import type { RunHeader } from '../../trainer/protocol/views.ts';
 
-const kinds = { train: 'Training', dev: 'Dry run', eval: 'Evaluation' } as const;
+const kinds = { train: 'Training', dev: 'Dry run', eval: 'Evaluation', optimize: 'Prompt search' } as const;
 
 export const phases: Record<RunPhase, string> = {
   starting: 'Starting',
@@ -10,6 +10,8 @@ export const phases: Record<RunPhase, string> = {
   training: 'Training',
   'evaluating-after': 'Measuring held-out tasks after training',
   rollouts: 'Running the agent',
+  searching: 'Searching for better prompts',
+  reporting: 'Measuring held-out tasks',
   done: 'Done',
 };
 
@@ -39,7 +41,7 @@ export function statusText(run: Run): string {
   return run.pause === 'pausing' ? 'Pausing: what is under way finishes first' : phases[run.phase];
 }
 
-/** A training run that ended before its end can go on after its last checkpoint. */
+/** A training run that ended before its end can go on after its last checkpoint, a search where it was. */
 export function isResumable(run: Run): boolean {
-  return run.kind === 'train' && ['failed', 'cancelled', 'interrupted'].includes(run.status);
+  return (run.kind === 'train' || run.kind === 'optimize') && ['failed', 'cancelled', 'interrupted'].includes(run.status);
 }

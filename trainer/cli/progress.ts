@@ -13,6 +13,8 @@ const phaseNames: Record<Run['phase'], string> = {
   training: 'Training',
   'evaluating-after': 'Evaluating after training',
   rollouts: 'Running',
+  searching: 'Searching for better prompts',
+  reporting: 'Measuring held-out tasks',
   done: 'Done',
 };
 

@@ -17,16 +17,16 @@ export const StartRun = z.object({
   kind: RunKind,
   /** train: path of an agent-trainer.json. */
   config_path: z.string().optional(),
-  /** dev and eval: path[:name]. */
+  /** dev, eval, optimize: path[:name]. */
   agent: z.string().optional(),
   data: z.string().optional(),
   limit: z.number().int().min(1).optional(),
-  /** dev, eval: policy folder, or endpoint URL; default: the `model` of the agent-trainer.json nearest to the agent. */
+  /** dev, eval, optimize: policy folder, or endpoint URL; default: the `model` of the agent-trainer.json nearest to the agent. */
   policy: z.string().optional(),
   against: z.string().optional(),
-  /** dev: instead of `policy`. */
+  /** dev, optimize (endpoints only): instead of `policy`. */
   model: ChosenModel.optional(),
-  /** train: continue this run. */
+  /** train, optimize: continue this run. */
   resume: z.string().optional(),
   seed: z.number().int().optional(),
   /** dev: continue one recorded attempt from an LLM call; agent, task and model are those of its run. */
@@ -47,7 +47,7 @@ export const rpcMethods = {
   'runs.cancel': { params: z.object({ run_id: z.string() }), result: Run },
   /** No new rollout begins; those under way, and an update, finish. The run then says `pause: 'paused'`. */
   'runs.pause': { params: z.object({ run_id: z.string() }), result: Run },
-  /** A paused run goes on; a training run that was interrupted, cancelled or failed goes on after its last checkpoint. */
+  /** A paused run goes on; a training run that was interrupted, cancelled or failed goes on after its last checkpoint, a search where it was. */
   'runs.resume': { params: z.object({ run_id: z.string() }), result: Run },
   /** How many rollouts run at a time, from now on; running ones finish. */
   'runs.set_runners': { params: z.object({ run_id: z.string(), n: z.number().int().min(1).max(256) }), result: Run },
