@@ -1,7 +1,7 @@
 import type { ComparedSpan, Comparison } from '../../trainer/protocol/trace-views.ts';
 import { button } from '../shared/run-header.ts';
 import { h } from '../shared/dom.ts';
-import { icon } from './icons.ts';
+import { icon } from '../shared/icons.ts';
 import { textView } from './json-view.ts';
 
 /** Two attempts side by side; what both have the same is folded. */

@@ -1,5 +1,5 @@
 import { h, setText } from '../shared/dom.ts';
-import { icon } from './icons.ts';
+import { icon } from '../shared/icons.ts';
 import { keyOf } from './model.ts';
 import type { Line, Lines } from './model.ts';
 

@@ -1,8 +1,8 @@
 import uPlot from 'uplot';
 import type { Chart } from '../../trainer/protocol/views.ts';
 import { h, setText } from '../shared/dom.ts';
-import { axisRange } from './axis.ts';
-import { lineDash, lineColor, themeColor } from './palette.ts';
+import { axisRange } from '../shared/axis.ts';
+import { lineDash, lineColor, themeColor } from '../shared/palette.ts';
 
 /** What a chart is drawn from: its values over the steps, and the step that is looked at. */
 export interface ChartData { chart: Chart; steps: number[]; colors: number[]; /** from 1 */ selected: number | null }

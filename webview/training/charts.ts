@@ -3,7 +3,7 @@ import { h, part, setText } from '../shared/dom.ts';
 import { svg } from '../shared/svg.ts';
 import { chartView } from './chart.ts';
 import type { ChartView } from './chart.ts';
-import { lineColor, lineDash } from './palette.ts';
+import { lineColor, lineDash } from '../shared/palette.ts';
 
 interface Actions { step: (step: number) => void; compare: () => void; leaveOut: (run_id: string) => void }
 

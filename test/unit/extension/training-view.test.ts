@@ -3,7 +3,7 @@ import type { RunEntry } from '../../../src/runs/run-book.ts';
 import { chartsView } from '../../../src/views/charts-view.ts';
 import { funnelView, stepView } from '../../../src/views/step-view.ts';
 import { trainingView } from '../../../src/views/training-view.ts';
-import { axisRange } from '../../../webview/training/axis.ts';
+import { axisRange } from '../../../webview/shared/axis.ts';
 import type { Run, StepMetrics } from '../../../trainer/protocol/run.ts';
 import { aRollout, aRun, aStep } from '../../fixtures/recorded-runs.ts';
 

@@ -1,0 +1,56 @@
+import type { Candidate, Optimization } from '../../../trainer/protocol/optimize.ts';
+import type { CandidateDetail, CandidateText, DiffBase } from '../../../trainer/protocol/prompt-views.ts';
+import { number, plural } from '../format.ts';
+import { candidateTitle, originText, stateWords } from './candidate-rows.ts';
+import { placeOf, textParts, wordDiff } from './prompt-text.ts';
+import { spentText } from './search-result.ts';
+import { taskRows, winsAndLosses } from './task-rows.ts';
+
+export interface DetailChoice {
+  base: DiffBase;
+  /** By prompt id, the texts of the source now; null while they are read. */
+  source: Readonly<Record<string, string>> | null;
+  /** By task id. */
+  titles: ReadonlyMap<string, string>;
+  applied: boolean;
+  /** Whether the trainer takes hand-written texts and pins now. */
+  editable: boolean;
+}
+
+/** One candidate: where it came from, what it changes, on which tasks it does better or worse than the original. */
+export function candidateDetail(search: Optimization, candidate: Candidate, { base, source, titles, applied, editable }: DetailChoice): CandidateDetail {
+  const original = search.candidates.find(({ candidate_id }) => candidate_id === 'c0') ?? candidate;
+  const parent = search.candidates.find(({ candidate_id }) => candidate_id === candidate.parents[0]);
+  const shownBase = base === 'parent' && parent !== undefined ? 'parent' : 'source';
+  const before = shownBase === 'parent' && parent !== undefined ? parent.texts : source ?? original.texts;
+  return {
+    candidate_id: candidate.candidate_id,
+    title: candidateTitle(candidate.candidate_id),
+    facts: factsOf(candidate),
+    critique: candidate.critique,
+    rejection: candidate.rejection?.message ?? null,
+    base: shownBase,
+    hasParent: parent !== undefined,
+    texts: search.prompts.flatMap((prompt): CandidateText[] => {
+      const text = candidate.texts[prompt.prompt_id];
+      if (text === undefined) return [];
+      return [{ prompt_id: prompt.prompt_id, name: prompt.name, place: placeOf(prompt), text, diff: wordDiff(before[prompt.prompt_id] ?? prompt.text, text), parts: textParts(text, prompt.variables) }];
+    }),
+    tasks: taskRows(candidate, original, search.parts, titles),
+    ...winsAndLosses(candidate, original, search.parts),
+    pinned: candidate.pinned,
+    applied,
+    actions: { apply: candidate.status !== 'rejected' && !applied && source !== null, pin: editable && candidate.status !== 'rejected', edit: editable },
+  };
+}
+
+function factsOf(candidate: Candidate): CandidateDetail['facts'] {
+  const { validation, minibatch, repairs, cost, status, origin } = candidate;
+  return [
+    { label: 'State', value: origin === 'source' ? originText(candidate) : `${stateWords[status]}, ${originText(candidate)}` },
+    ...(validation === null ? [] : [{ label: 'Validation', value: `${number(validation.mean_reward, 3)} on ${plural(validation.n, 'task')}` }]),
+    ...(minibatch === null ? [] : [{ label: 'Minibatch', value: `${number(minibatch.parent, 2)} → ${number(minibatch.child, 2)} on ${plural(minibatch.n, 'task')}` }]),
+    ...(repairs === 0 ? [] : [{ label: 'Repaired', value: plural(repairs, 'time') }]),
+    { label: 'Cost', value: spentText(cost) },
+  ];
+}

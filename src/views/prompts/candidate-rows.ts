@@ -1,0 +1,69 @@
+import type { Candidate, Optimization } from '../../../trainer/protocol/optimize.ts';
+import type { CandidateRow } from '../../../trainer/protocol/prompt-views.ts';
+import { number } from '../format.ts';
+import { winsAndLosses } from './task-rows.ts';
+
+const originWords: Record<Candidate['origin'], string> = {
+  source: 'the prompt of the source', gradient: 'by critique', reflection: 'by reflection', merge: 'merged', hand: 'by hand',
+};
+
+export const stateWords: Record<Candidate['status'], string> = { proposed: 'being tried', rejected: 'rejected', dropped: 'dropped', kept: 'kept' };
+
+/** `c0` is the original, `c7` Candidate 7. */
+export function candidateTitle(candidate_id: string): string {
+  if (candidate_id === 'c0') return 'Original';
+  const count = /^c(\d+)$/.exec(candidate_id)?.[1];
+  return count === undefined ? candidate_id : `Candidate ${count}`;
+}
+
+/** Where a candidate's text came from, in words. */
+export function originText({ origin, parents }: Candidate): string {
+  if (origin === 'source') return originWords.source;
+  return `${originWords[origin]} from ${parents.map((parent) => candidateTitle(parent).toLowerCase()).join(' and ')}`;
+}
+
+/** The search as a tree, depth first: each candidate below the first one it came from. `applied`: the one whose texts are in the source. */
+export function candidateRows(search: Optimization, applied: string | null): CandidateRow[] {
+  const { candidates } = search;
+  const original = candidates.find(({ candidate_id }) => candidate_id === 'c0');
+  const ids = new Set(candidates.map(({ candidate_id }) => candidate_id));
+  const below = new Map<string | null, Candidate[]>();
+  for (const candidate of candidates) {
+    const parent = candidate.parents.find((id) => ids.has(id) && id !== candidate.candidate_id) ?? null;
+    below.set(parent, [...below.get(parent) ?? [], candidate]);
+  }
+  const scores = candidates.flatMap(({ validation }) => validation?.mean_reward ?? []);
+  const [low, high] = [Math.min(...scores), Math.max(...scores)];
+  const rows: CandidateRow[] = [];
+  const add = (parent: string | null, level: number): void => {
+    const siblings = below.get(parent) ?? [];
+    for (const [index, candidate] of siblings.entries()) {
+      const score = candidate.validation?.mean_reward ?? null;
+      const { wins, losses } = original === undefined ? { wins: 0, losses: 0 } : winsAndLosses(candidate, original, search.parts);
+      rows.push({
+        candidate_id: candidate.candidate_id, title: candidateTitle(candidate.candidate_id), level, position: index + 1, siblings: siblings.length,
+        state: candidate.status, note: noteOf(candidate), score: scoreText(candidate),
+        share: score === null ? null : high > low ? (score - low) / (high - low) : 1,
+        wins, losses, best: candidate.candidate_id === search.best, pinned: candidate.pinned, applied: candidate.candidate_id === applied, hint: hintOf(candidate),
+      });
+      add(candidate.candidate_id, level + 1);
+    }
+  };
+  add(null, 1);
+  return rows;
+}
+
+/** The validation score; before there is one, what the minibatch said. */
+export function scoreText({ validation, minibatch }: Candidate): string {
+  if (validation !== null) return number(validation.mean_reward, 3);
+  return minibatch === null ? '' : `${number(minibatch.parent, 2)} → ${number(minibatch.child, 2)}`;
+}
+
+function noteOf(candidate: Candidate): string {
+  if (candidate.origin === 'source') return '';
+  return `${stateWords[candidate.status]}, ${originText(candidate)}`;
+}
+
+function hintOf({ critique, rejection }: Candidate): string {
+  return [...(rejection === null ? [] : [`Rejected: ${rejection.message}`]), ...(critique === null ? [] : [critique])].join('\n\n');
+}

@@ -1,0 +1,51 @@
+import type { PromptItem, PromptsView, TextPart } from '../../trainer/protocol/prompt-views.ts';
+import { h, part } from '../shared/dom.ts';
+import { button } from '../shared/run-header.ts';
+
+interface Events { agent: (value: string) => void; find: () => void; open: (prompt_id: string) => void; choose: (prompt_id: string, chosen: boolean) => void; trust: () => void }
+type Part = Pick<PromptsView, 'trusted' | 'agents' | 'agent' | 'prompts' | 'problem'> & { choosing: boolean };
+
+/** Which agent, and its prompts as they are in the source now. */
+export function agentView(events: Events): { element: HTMLElement; update: (view: Part) => void } {
+  const choice = h('div', { class: 'agent-choice' });
+  const prompts = h('div', { class: 'prompts' });
+  const drawChoice = part(choice, ({ agents, agent, trusted }: Pick<Part, 'agents' | 'agent' | 'trusted'>) => [
+    ...(trusted ? [] : [h('p', { class: 'callout warning' }, 'This workspace is not trusted: its prompts are shown, but nothing is run.', button('Manage trust', 'secondary', events.trust))]),
+    ...agents.length === 0
+      ? [h('p', { class: 'quiet' }, 'No agent was found in this workspace. Wrap a function with rollout, and its prompts appear here.'), button('Search again', 'secondary', events.find)]
+      : [h('label', { class: 'field' }, h('span', {}, 'Agent'), h('select', { 'aria-label': 'Agent', change: (event) => { events.agent((event.target as HTMLSelectElement).value); } },
+        ...agents.map(({ value, label, place }) => h('option', { value, selected: value === agent, title: place }, agents.some((other) => other.value !== value && other.label === label) ? `${label} (${place})` : label))))],
+  ]);
+  const drawPrompts = part(prompts, ({ prompts: items, problem, agent, choosing }: Pick<Part, 'prompts' | 'problem' | 'agent' | 'choosing'>) => {
+    if (agent === null) return [];
+    if (problem !== null) return [h('p', { class: 'callout error', role: 'alert' }, problem)];
+    if (items === null) return [h('p', { class: 'quiet' }, 'Reading the prompts…')];
+    if (items.length === 0) return [h('p', { class: 'quiet' }, 'No text of this agent that reaches a model was found. Prompts are string literals, template files and prompt classes in the calls of a model.')];
+    return [h('h2', {}, items.length === 1 ? 'Prompt' : `${items.length} prompts`), ...items.map((item) => promptView(item, choosing && items.length > 1, events))];
+  });
+  return {
+    element: h('section', { 'aria-label': 'Agent and prompts' }, choice, prompts),
+    update({ trusted, agents, agent, prompts: items, problem, choosing }) {
+      drawChoice({ agents, agent, trusted });
+      drawPrompts({ prompts: items, problem, agent, choosing });
+    },
+  };
+}
+
+function promptView({ prompt_id, name, place, parts, chosen }: PromptItem, choosing: boolean, events: Events): HTMLElement {
+  const variables = new Set(parts.flatMap(({ variable }) => variable ?? []));
+  const title = h('span', { class: 'prompt-name' }, name);
+  return h('details', { class: 'prompt', open: true, 'data-prompt': prompt_id },
+    h('summary', {},
+      choosing ? h('input', { type: 'checkbox', checked: chosen, 'aria-label': `Change ${name}`, title: 'Let the search change this prompt', click: (event) => { event.stopPropagation(); }, change: (event) => { events.choose(prompt_id, (event.target as HTMLInputElement).checked); } }) : null,
+      title,
+      h('button', { type: 'button', class: 'link', 'aria-label': `Open ${name} in ${place}`, click: (event) => { event.preventDefault(); events.open(prompt_id); } }, place),
+      h('span', { class: 'quiet' }, variables.size === 0 ? 'no variables' : variables.size === 1 ? '1 variable' : `${variables.size} variables`)),
+    promptText(parts));
+}
+
+/** A prompt with its variables marked. */
+export function promptText(parts: readonly TextPart[]): HTMLElement {
+  return h('pre', { class: 'prompt-text', tabindex: 0, role: 'region', 'aria-label': 'Text of the prompt' },
+    ...parts.map(({ text, variable }) => (variable === null ? text : h('span', { class: 'variable', title: `Variable ${variable}: filled in by the agent` }, text))));
+}
