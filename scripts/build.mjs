@@ -27,12 +27,14 @@ const requireForEsm = { js: "import { createRequire as __createRequire } from 'n
 
 const trainerEntries = { cli: 'trainer/cli/main.ts', 'policy-worker': 'trainer/policy/worker.ts' };
 
+/** With a thread of the extension host. What is reached by `import()` alone is in chunks of its own, loaded when it is first used. */
+export const extension = {
+  ...node, entryPoints: { main: 'src/extension.ts', 'agent-worker': 'src/agents/scan/worker.ts' }, outdir: 'dist/extension',
+  format: 'esm', splitting: true, chunkNames: '[name]-[hash]', external: ['vscode', 'bufferutil', 'utf-8-validate'], banner: requireForEsm,
+};
+
 const builds = [
-  // With a thread of the extension host. What is reached by `import()` alone is in chunks of its own, loaded when it is first used.
-  {
-    ...node, entryPoints: { main: 'src/extension.ts', 'agent-worker': 'src/agents/scan/worker.ts' }, outdir: 'dist/extension',
-    format: 'esm', splitting: true, chunkNames: '[name]-[hash]', external: ['vscode', 'bufferutil', 'utf-8-validate'], banner: requireForEsm,
-  },
+  extension,
   {
     ...node, entryPoints: Object.fromEntries(Object.entries(trainerEntries).filter(([, file]) => existsSync(file))), outdir: 'dist/trainer',
     format: 'esm', splitting: true, chunkNames: 'chunk-[hash]', external: [...external, 'bufferutil', 'utf-8-validate'], banner: requireForEsm,
