@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { OptimizeAlgorithm } from './optimize.ts';
+import type { CandidateStatus, Part } from './optimize.ts';
 import type { Kept, RunHeader } from './views.ts';
 
 /**
@@ -45,8 +46,6 @@ export interface SetupView {
   starting: boolean;
 }
 
-export type CandidateState = 'proposed' | 'rejected' | 'dropped' | 'kept';
-
 /** A candidate as a line of the search tree, in order, the first below nothing. */
 export interface CandidateRow {
   candidate_id: string;
@@ -54,7 +53,7 @@ export interface CandidateRow {
   level: number; // from 1
   position: number; // among its siblings, from 1
   siblings: number;
-  state: CandidateState;
+  state: CandidateStatus;
   /** The state and where the text came from. */
   note: string;
   score: string;
@@ -72,11 +71,13 @@ export interface CandidateRow {
 export interface TaskRow {
   task_id: string;
   title: string;
-  part: 'validation' | 'training' | 'test';
+  part: Part;
   baseline: string;
   candidate: string;
   /** open: one of the two has no score. */
   change: 'won' | 'lost' | 'same' | 'open';
+  /** Why the candidate's score is what it is, as far as the agent said. */
+  reason: string | null;
   rollout_id: string | null;
 }
 
@@ -106,7 +107,7 @@ export interface CandidateDetail {
 }
 
 /** A point of the score against cost curve. */
-export interface CostPoint { candidate_id: string; x: number; y: number; state: CandidateState; best: boolean }
+export interface CostPoint { candidate_id: string; x: number; y: number; state: CandidateStatus; best: boolean }
 
 export interface CostChart { unit: string; limit: number | null; points: CostPoint[]; /** The best so far, as it rises. */ line: { x: number; y: number }[]; unitRange: boolean }
 

@@ -6,7 +6,7 @@ export type TaskFilter = 'all' | 'won' | 'lost';
 const signs: Record<TaskRow['change'], { sign: string; words: string }> = {
   won: { sign: '▲', words: 'better' }, lost: { sign: '▼', words: 'worse' }, same: { sign: '=', words: 'the same' }, open: { sign: '?', words: 'cannot be compared' },
 };
-const partTitles: Record<TaskRow['part'], string> = { validation: 'Validation tasks', training: 'Training tasks', test: 'Held-out tasks' };
+const partTitles: Record<TaskRow['part'], string> = { validation: 'Validation tasks', train: 'Training tasks', test: 'Held-out tasks' };
 
 /** The tasks of a candidate beside what the original text came to; a click opens the trace. */
 export function taskTable({ tasks, wins, losses, ties }: CandidateDetail, filter: TaskFilter, events: { trace: (rollout_id: string) => void; filter: (filter: TaskFilter) => void }): HTMLElement[] {
@@ -25,9 +25,9 @@ export function taskTable({ tasks, wins, losses, ties }: CandidateDetail, filter
   ];
 }
 
-function taskLine({ task_id, title, baseline, candidate, change, rollout_id }: TaskRow, trace: (rollout_id: string) => void): HTMLElement {
+function taskLine({ task_id, part, title, baseline, candidate, change, reason, rollout_id }: TaskRow, trace: (rollout_id: string) => void): HTMLElement {
   const { sign, words } = signs[change];
   return h('tr', { 'data-change': change },
-    h('td', { title }, rollout_id === null ? title : h('button', { type: 'button', class: 'link', title: `${title}: open its trace`, 'data-focus': `task-${task_id}`, click: () => { trace(rollout_id); } }, title)),
-    h('td', {}, baseline), h('td', {}, candidate), h('td', { class: 'sign', title: words }, h('span', { 'aria-hidden': 'true' }, sign), h('span', { class: 'visually-hidden' }, words)));
+    h('td', { title }, rollout_id === null ? title : h('button', { type: 'button', class: 'link', title: `${title}: open its trace`, 'data-focus': `task-${part}-${task_id}`, click: () => { trace(rollout_id); } }, title)),
+    h('td', {}, baseline), h('td', { title: reason }, candidate), h('td', { class: 'sign', title: words }, h('span', { 'aria-hidden': 'true' }, sign), h('span', { class: 'visually-hidden' }, words)));
 }

@@ -28,7 +28,7 @@ export function candidateDetail(search: Optimization, candidate: Candidate, { ba
     title: candidateTitle(candidate.candidate_id),
     facts: factsOf(candidate),
     critique: candidate.critique,
-    rejection: candidate.rejection?.message ?? null,
+    rejection: candidate.status === 'rejected' ? candidate.rejection?.message ?? null : null,
     base: shownBase,
     hasParent: parent !== undefined,
     texts: search.prompts.flatMap((prompt): CandidateText[] => {
@@ -36,8 +36,8 @@ export function candidateDetail(search: Optimization, candidate: Candidate, { ba
       if (text === undefined) return [];
       return [{ prompt_id: prompt.prompt_id, name: prompt.name, place: placeOf(prompt), text, diff: wordDiff(before[prompt.prompt_id] ?? prompt.text, text), parts: textParts(text, prompt.variables) }];
     }),
-    tasks: taskRows(candidate, original, search.parts, titles),
-    ...winsAndLosses(candidate, original, search.parts),
+    tasks: taskRows(candidate, original, titles),
+    ...winsAndLosses(candidate, original),
     pinned: candidate.pinned,
     applied,
     actions: { apply: candidate.status !== 'rejected' && !applied && source !== null, pin: editable && candidate.status !== 'rejected', edit: editable },
@@ -45,12 +45,13 @@ export function candidateDetail(search: Optimization, candidate: Candidate, { ba
 }
 
 function factsOf(candidate: Candidate): CandidateDetail['facts'] {
-  const { validation, minibatch, repairs, cost, status, origin } = candidate;
+  const { validation, test, minibatch, repairs, rejection, cost, status, origin } = candidate;
   return [
     { label: 'State', value: origin === 'source' ? originText(candidate) : `${stateWords[status]}, ${originText(candidate)}` },
     ...(validation === null ? [] : [{ label: 'Validation', value: `${number(validation.mean_reward, 3)} on ${plural(validation.n, 'task')}` }]),
+    ...(test === null ? [] : [{ label: 'Held-out', value: `${number(test.mean_reward, 3)} on ${plural(test.n, 'task')}` }]),
     ...(minibatch === null ? [] : [{ label: 'Minibatch', value: `${number(minibatch.parent, 2)} → ${number(minibatch.child, 2)} on ${plural(minibatch.n, 'task')}` }]),
-    ...(repairs === 0 ? [] : [{ label: 'Repaired', value: plural(repairs, 'time') }]),
+    ...(repairs === 0 ? [] : [{ label: 'Repaired', value: `${plural(repairs, 'time')}${rejection === null || status === 'rejected' ? '' : `: ${rejection.message}`}` }]),
     { label: 'Cost', value: spentText(cost) },
   ];
 }

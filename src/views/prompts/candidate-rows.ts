@@ -9,11 +9,11 @@ const originWords: Record<Candidate['origin'], string> = {
 
 export const stateWords: Record<Candidate['status'], string> = { proposed: 'being tried', rejected: 'rejected', dropped: 'dropped', kept: 'kept' };
 
-/** `c0` is the original, `c7` Candidate 7. */
+/** `c0` is the original, `c7` Candidate 7, `h1` By hand 1. */
 export function candidateTitle(candidate_id: string): string {
   if (candidate_id === 'c0') return 'Original';
-  const count = /^c(\d+)$/.exec(candidate_id)?.[1];
-  return count === undefined ? candidate_id : `Candidate ${count}`;
+  const [, kind, count] = /^([ch])(\d+)$/.exec(candidate_id) ?? [];
+  return kind === undefined ? candidate_id : `${kind === 'h' ? 'By hand' : 'Candidate'} ${count}`;
 }
 
 /** Where a candidate's text came from, in words. */
@@ -39,7 +39,7 @@ export function candidateRows(search: Optimization, applied: string | null): Can
     const siblings = below.get(parent) ?? [];
     for (const [index, candidate] of siblings.entries()) {
       const score = candidate.validation?.mean_reward ?? null;
-      const { wins, losses } = original === undefined ? { wins: 0, losses: 0 } : winsAndLosses(candidate, original, search.parts);
+      const { wins, losses } = original === undefined ? { wins: 0, losses: 0 } : winsAndLosses(candidate, original);
       rows.push({
         candidate_id: candidate.candidate_id, title: candidateTitle(candidate.candidate_id), level, position: index + 1, siblings: siblings.length,
         state: candidate.status, note: noteOf(candidate), score: scoreText(candidate),
@@ -64,6 +64,6 @@ function noteOf(candidate: Candidate): string {
   return `${stateWords[candidate.status]}, ${originText(candidate)}`;
 }
 
-function hintOf({ critique, rejection }: Candidate): string {
-  return [...(rejection === null ? [] : [`Rejected: ${rejection.message}`]), ...(critique === null ? [] : [critique])].join('\n\n');
+function hintOf({ status, critique, rejection }: Candidate): string {
+  return [...(rejection === null ? [] : [`${status === 'rejected' ? 'Rejected' : 'Repaired'}: ${rejection.message}`]), ...(critique === null ? [] : [critique])].join('\n\n');
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ApoConfig, GepaConfig } from '../../../trainer/protocol/optimize.ts';
 import type { OptimizeAlgorithm, OptimizeRequest } from '../../../trainer/protocol/optimize.ts';
-import type { AlgorithmChoice, Limits, SettingField, SetupPatch, SetupView } from '../../../trainer/protocol/prompt-views.ts';
+import type { AlgorithmChoice, Limits, SetupPatch, SetupView } from '../../../trainer/protocol/prompt-views.ts';
 import type { ChosenModel } from '../../../trainer/protocol/endpoints.ts';
 import type { Prompt } from '../../../trainer/protocol/prompts.ts';
 

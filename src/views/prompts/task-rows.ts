@@ -1,41 +1,42 @@
-import type { Candidate, Optimization, TaskResult } from '../../../trainer/protocol/optimize.ts';
+import type { Candidate, Part, TaskResult } from '../../../trainer/protocol/optimize.ts';
 import type { TaskRow } from '../../../trainer/protocol/prompt-views.ts';
 import { nothing, number } from '../format.ts';
 
 /** What a candidate came to on one task, over all its rollouts of it. */
-interface TaskScore { reward: number | null; outcome: string; rollout_id: string }
+type TaskScore = Pick<TaskResult, 'part' | 'task_id' | 'reward' | 'outcome' | 'reason' | 'rollout_id'>;
 
-const parts: TaskRow['part'][] = ['validation', 'training', 'test'];
+const parts: Part[] = ['validation', 'train', 'test'];
 const changes: TaskRow['change'][] = ['won', 'lost', 'same', 'open'];
 
+const keyOf = ({ part, task_id }: Pick<TaskResult, 'part' | 'task_id'>): string => `${part} ${task_id}`;
+
 /** By task: the mean of its scored rollouts; without one, how the latest ended. */
-export function taskScores(results: readonly TaskResult[]): Map<string, TaskScore> {
+function taskScores(results: readonly TaskResult[]): Map<string, TaskScore> {
   const byTask = new Map<string, TaskResult[]>();
-  for (const result of results) byTask.set(result.task_id, [...byTask.get(result.task_id) ?? [], result]);
-  return new Map([...byTask].map(([task_id, all]) => {
+  for (const result of results) byTask.set(keyOf(result), [...byTask.get(keyOf(result)) ?? [], result]);
+  return new Map([...byTask].map(([key, all]) => {
     const rewards = all.flatMap(({ reward }) => reward ?? []);
     const latest = all.findLast(({ reward }) => rewards.length === 0 || reward !== null) ?? all[0]!;
-    return [task_id, { reward: rewards.length === 0 ? null : rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length, outcome: latest.outcome, rollout_id: latest.rollout_id }];
+    return [key, { ...latest, reward: rewards.length === 0 ? null : rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length }];
   }));
 }
 
 /** The tasks a candidate has run beside what the original text came to: validation first, and there what changed first. */
-export function taskRows(candidate: Candidate, original: Candidate, taskParts: Optimization['parts'], titles: ReadonlyMap<string, string>): TaskRow[] {
+export function taskRows(candidate: Candidate, original: Candidate, titles: ReadonlyMap<string, string>): TaskRow[] {
   const before = taskScores(original.results);
-  const partOf = (task_id: string): TaskRow['part'] => (taskParts.validation.includes(task_id) ? 'validation' : taskParts.test.includes(task_id) ? 'test' : 'training');
-  const rows = [...taskScores(candidate.results)].map(([task_id, score]): TaskRow => {
-    const baseline = before.get(task_id);
+  const rows = [...taskScores(candidate.results)].map(([key, score]): TaskRow => {
+    const baseline = before.get(key);
     return {
-      task_id, title: titles.get(task_id) ?? task_id, part: partOf(task_id), baseline: scoreText(baseline), candidate: scoreText(score),
-      change: changeOf(baseline?.reward ?? null, score.reward), rollout_id: score.rollout_id === '' ? null : score.rollout_id,
+      task_id: score.task_id, title: titles.get(score.task_id) ?? score.task_id, part: score.part, baseline: scoreText(baseline), candidate: scoreText(score),
+      change: changeOf(baseline?.reward ?? null, score.reward), reason: score.reason, rollout_id: score.rollout_id === '' ? null : score.rollout_id,
     };
   });
   return rows.sort((a, b) => parts.indexOf(a.part) - parts.indexOf(b.part) || changes.indexOf(a.change) - changes.indexOf(b.change));
 }
 
 /** On how many validation tasks a candidate does better, worse and as well. */
-export function winsAndLosses(candidate: Candidate, original: Candidate, taskParts: Optimization['parts']): { wins: number; losses: number; ties: number } {
-  const rows = taskRows(candidate, original, taskParts, new Map()).filter(({ part }) => part === 'validation');
+export function winsAndLosses(candidate: Candidate, original: Candidate): { wins: number; losses: number; ties: number } {
+  const rows = taskRows(candidate, original, new Map()).filter(({ part }) => part === 'validation');
   const count = (change: TaskRow['change']): number => rows.filter((row) => row.change === change).length;
   return { wins: count('won'), losses: count('lost'), ties: count('same') };
 }

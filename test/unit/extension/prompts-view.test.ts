@@ -10,7 +10,7 @@ import { defaultSetup, patched, requestOf, setupView } from '../../../src/views/
 import { taskRows } from '../../../src/views/prompts/task-rows.ts';
 import { OptimizeRequest } from '../../../trainer/protocol/optimize.ts';
 import type { Run } from '../../../trainer/protocol/run.ts';
-import { aCandidate, aCost, aPrompt, aResult, aSearch, aSearchRun, candidates, parts, roomPrompt } from '../../fixtures/recorded-search.ts';
+import { aCandidate, aCost, aPrompt, aResult, aSearch, aSearchRun, aTaskResult, candidates, roomPrompt } from '../../fixtures/recorded-search.ts';
 
 const id = 'agent.py#PICK';
 const done = (patch: Partial<Run> = {}): Run => aSearchRun({ status: 'succeeded', phase: 'done', result: aResult(), ...patch });
@@ -48,6 +48,7 @@ describe('the search tree', () => {
       [['c0', '0.500', 0, 0], ['c1', '0.625', 1, 0], ['c4', '0.857', 2, 0], ['c5', '0.750', 3, 1], ['c2', '', 0, 0], ['c3', '0.67 → 0.33', 0, 0]]);
     const [rejected] = rows.filter(({ state }) => state === 'rejected');
     assert.match(rejected?.hint ?? '', /^Rejected: The variable \{request\} is gone.*\n\nThe text is longer/s);
+    assert.match(rows.find(({ candidate_id }) => candidate_id === 'c4')?.hint ?? '', /^Repaired: The text had 2,431 characters/);
     assert.equal(rows.find(({ candidate_id }) => candidate_id === 'c5')?.note, 'kept, merged from candidate 1 and candidate 4');
   });
 
@@ -62,16 +63,16 @@ describe('the search tree', () => {
 
 describe('a candidate', () => {
   it('shows tasks won before lost, and compares none without a score', () => {
-    const rows = taskRows(candidates.merged, candidates.original, parts, new Map([['v1', 'Twelve people on Monday']]));
+    const rows = taskRows(candidates.merged, candidates.original, new Map([['v1', 'Twelve people on Monday']]));
     assert.deepEqual(rows.map(({ task_id, baseline, candidate, change }) => [task_id, baseline, candidate, change]).slice(0, 4), [['v1', '0.00', '1.00', 'won'], ['v3', '0.00', '1.00', 'won'], ['v4', '0.00', '1.00', 'won'], ['v0', '1.00', '0.00', 'lost']]);
     assert.equal(rows[0]?.title, 'Twelve people on Monday');
-    const open = taskRows(candidates.best, candidates.original, parts, new Map()).find(({ task_id }) => task_id === 'v4');
+    const open = taskRows(candidates.best, candidates.original, new Map()).find(({ task_id }) => task_id === 'v4');
     assert.deepEqual([open?.candidate, open?.change], ['timeout', 'open']);
   });
 
   it('takes the mean of a task’s rollouts, and tells the parts apart', () => {
-    const twice = aCandidate('c9', 'x', [1, 0], { results: [{ task_id: 'h0', reward: 1, outcome: 'scored', rollout_id: 'a' }, { task_id: 'h0', reward: 0, outcome: 'scored', rollout_id: 'b' }, { task_id: 't0', reward: null, outcome: 'agent_error', rollout_id: '' }] });
-    assert.deepEqual(taskRows(twice, candidates.original, parts, new Map()).map(({ part, candidate, rollout_id }) => [part, candidate, rollout_id]), [['training', 'agent error', null], ['test', '0.50', 'b']]);
+    const twice = aCandidate('c9', 'x', [1, 0], { results: [aTaskResult(1, { part: 'test', task_id: 'h0', rollout_id: 'a' }), aTaskResult(0, { part: 'test', task_id: 'h0', rollout_id: 'b' }), aTaskResult(null, { part: 'train', task_id: 't0', outcome: 'infra_error', rollout_id: '' })] });
+    assert.deepEqual(taskRows(twice, candidates.original, new Map()).map(({ part, candidate, rollout_id }) => [part, candidate, rollout_id]), [['train', 'infra error', null], ['test', '0.50', 'b']]);
   });
 
   it('is compared with the source as it is now, or with its parent', () => {
