@@ -42,7 +42,7 @@ const builds = [
   // index.js and worker.js share one copy of the state they communicate through.
   { ...node, entryPoints: ['runtime/node/index.ts', 'runtime/node/worker.ts'], outdir: 'dist/runtime/node', format: 'esm', splitting: true, chunkNames: 'chunk-[hash]', external },
   {
-    ...common, entryPoints: { training: 'webview/training/main.ts', trace: 'webview/trace/main.ts' }, outdir: 'dist/webview', format: 'esm', target: 'es2022', platform: 'browser', minify: !watch,
+    ...common, entryPoints: { training: 'webview/training/main.ts', trace: 'webview/trace/main.ts', prompts: 'webview/prompts/main.ts' }, outdir: 'dist/webview', format: 'esm', target: 'es2022', platform: 'browser', minify: !watch,
     sourcemap: watch ? 'inline' : false,
   },
 ];

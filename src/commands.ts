@@ -27,6 +27,9 @@ const implementations: Record<(typeof commands)[keyof typeof commands], () => Pr
   [commands.stopRun]: async () => (await import('./runs/stop-command.ts')).stopRun,
   [commands.exportRun]: async () => (await import('./runs/export-command.ts')).exportRun,
   [commands.deleteRun]: async () => (await import('./runs/delete-command.ts')).deleteRun,
+  [commands.optimizePrompt]: async () => (await import('./prompts/prompt-commands.ts')).optimizePrompt,
+  [commands.reviewPrompt]: async () => (await import('./prompts/prompt-commands.ts')).reviewPrompt,
+  [commands.openPrompts]: async () => ({ prompts }) => { prompts.openWide(); },
   [commands.refreshAgents]: async () => ({ finder }) => finder.scan(),
   [commands.showLog]: async () => ({ log }) => { log.channel.show(); },
 };

@@ -22,12 +22,15 @@ export const commands = {
   refreshAgents: 'agentTrainer.refreshAgents',
   makeTrainable: 'agentTrainer.makeTrainable',
   makeNotTrainable: 'agentTrainer.makeNotTrainable',
+  optimizePrompt: 'agentTrainer.optimizePrompt',
+  reviewPrompt: 'agentTrainer.reviewPrompt',
+  openPrompts: 'agentTrainer.openPrompts',
 } as const;
 
 export const settings = { nodePath: 'agentTrainer.nodePath', annotations: 'agentTrainer.annotations.enabled' } as const;
 
-/** Tree views, as in package.json. */
-export const views = { agents: 'agentTrainer.agents',runs: 'agentTrainer.runs' } as const;
+/** Views, as in package.json. */
+export const views = { agents: 'agentTrainer.agents', runs: 'agentTrainer.runs', prompts: 'agentTrainer.prompts' } as const;
 
-export const panels = { training: 'agentTrainer.training', trace: 'agentTrainer.trace' } as const;
+export const panels = { training: 'agentTrainer.training', trace: 'agentTrainer.trace', prompts: 'agentTrainer.promptsPanel' } as const;
 

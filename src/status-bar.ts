@@ -44,9 +44,12 @@ function runningText({ run, steps, waiting }: RunEntry, now: number): string {
 function workText({ run, steps }: Pick<RunEntry, 'run' | 'steps'>): string {
   const total = stepsAskedFor(run);
   const reward = steps.at(-1)?.reward_mean ?? null;
+  if (run.kind === 'optimize') return run.phase === 'reporting' ? 'Optimizing: held-out tasks' : 'Optimizing prompts';
   if (run.phase !== 'training' || total === null) return run.kind === 'dev' ? 'Dry run' : run.kind === 'eval' ? 'Evaluating' : 'Training: preparing';
   return `Training ${steps.length}/${total}${reward === null ? '' : ` · reward ${number(reward, 2)}`}`;
 }
+
+const runningCommands = { train: commands.openTraining, dev: commands.openTrace, eval: commands.openTraining, optimize: commands.reviewPrompt } as const;
 
 export function createStatusBar(vscode: VSCode, workspaces: Workspaces): { dispose(): void } {
   const item: StatusBarItem = vscode.window.createStatusBarItem('agentTrainer.status', vscode.StatusBarAlignment.Left, 0);
@@ -59,7 +62,7 @@ export function createStatusBar(vscode: VSCode, workspaces: Workspaces): { dispo
     }
     item.text = barText(state);
     item.tooltip = state.kind === 'failed' ? state.message : state.kind === 'running' ? `${runHeader(state.entry.run).title}: ${runHeader(state.entry.run).statusText}` : vscode.l10n.t('Open the training panel');
-    item.command = state.kind === 'failed' ? commands.showLog : state.kind === 'running' && state.entry.run.kind === 'dev' ? commands.openTrace : commands.openTraining;
+    item.command = state.kind === 'failed' ? commands.showLog : state.kind === 'running' ? runningCommands[state.entry.run.kind] : commands.openTraining;
     item.backgroundColor = state.kind === 'failed' ? new vscode.ThemeColor('statusBarItem.errorBackground') : undefined;
     item.show();
   };

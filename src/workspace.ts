@@ -1,10 +1,16 @@
+import { SearchBook } from './prompts/search-book.ts';
 import { isActive, RunBook } from './runs/run-book.ts';
 import type { Log } from './log.ts';
 import type { WorkspaceState } from './state/workspace-state.ts';
 import type { NodeProgram } from './trainer/find-node.ts';
 import type { RpcClient } from './trainer/rpc-client.ts';
 import { Supervisor } from './trainer/supervisor.ts';
+import { TrainerError } from '../trainer/protocol/errors.ts';
+import type { Optimization } from '../trainer/protocol/optimize.ts';
 import type { Run } from '../trainer/protocol/run.ts';
+
+/** Older searches are read when they are looked at. */
+const searchesRead = 20;
 
 export interface WorkspaceOptions { folder: string; cli: string; findNode: () => Promise<NodeProgram>; log: Log }
 
@@ -13,6 +19,7 @@ export class Workspace {
   readonly folder: string;
   readonly supervisor: Supervisor;
   readonly book = new RunBook();
+  readonly searches = new SearchBook((run_id) => this.readSearch(run_id));
   /** The run, and whether it ended just now. */
   onRunChanged: (run_id: string, ended: Run | null) => void = () => {};
 
@@ -25,6 +32,7 @@ export class Workspace {
     this.log = options.log;
     this.supervisor = new Supervisor({ ...options, prepare: (client) => this.prepare(client), onLost: () => { this.book.interrupt(); } });
     this.book.onChanged = (run_id) => { this.runChanged(run_id); };
+    this.searches.onChanged = (run_id) => { this.onRunChanged(run_id, null); };
   }
 
   client(): Promise<RpcClient> { return this.supervisor.client(); }
@@ -43,8 +51,11 @@ export class Workspace {
   }
 
   private async prepare(client: RpcClient): Promise<void> {
-    client.onEvent = (event) => { this.book.apply(event); };
-    await client.call('events.subscribe', { types: ['run', 'run-deleted', 'step', 'rollout', 'notice'] });
+    client.onEvent = (event) => {
+      this.book.apply(event);
+      this.searchTold(this.searches.apply(event));
+    };
+    await client.call('events.subscribe', { types: ['run', 'run-deleted', 'step', 'candidate', 'rollout', 'notice'] });
     for (const run of await client.call('runs.list', {})) {
       if (isActive(run)) {
         const { run: current, steps } = await client.call('runs.get', { run_id: run.run_id });
@@ -70,8 +81,27 @@ export class Workspace {
       const reward = lastReward(run, steps);
       if (reward !== null) await state.rememberReward(run, reward);
     });
+    if (run.kind === 'optimize' && this.isRecentSearch(run_id)) this.searchTold(this.searches.load(run_id, wasActive && !isActive(run)));
     if (isActive(run) !== wasActive) this.remember('The run could not be noted in workspace.json', (state) => state.rememberRun(run));
     this.onRunChanged(run_id, wasActive && !isActive(run) ? run : null);
+  }
+
+  /** null: it has no record yet. */
+  private async readSearch(run_id: string): Promise<Optimization | null> {
+    try {
+      return await (await this.client()).call('optimize.get', { run_id });
+    } catch (error) {
+      if (error instanceof TrainerError && error.code === 'not_found') return null;
+      throw error;
+    }
+  }
+
+  private isRecentSearch(run_id: string): boolean {
+    return this.book.list().filter(({ run }) => run.kind === 'optimize').slice(0, searchesRead).some(({ run }) => run.run_id === run_id);
+  }
+
+  private searchTold(told: Promise<void>): void {
+    told.catch((error: unknown) => { this.log.background('A search for prompts could not be read', error); });
   }
 
   private remember(failure: string, work: (state: WorkspaceState) => Promise<void>): void {

@@ -7,10 +7,14 @@ import type { Workspace } from '../workspace.ts';
 
 /** The configuration near an agent, and its tasks: as configured, else as last time, else as the user chooses. undefined: none chosen. */
 export async function chooseTasks({ vscode }: Services, workspace: Workspace, file: string, reference: string): Promise<{ config: string | null; data: string } | undefined> {
+  const data = await defaultTasks(workspace, file, reference) ?? await pickDataFile(vscode, dirname(file), workspace.folder);
+  return data === undefined ? undefined : { config: nearestConfig(file, workspace.folder), data };
+}
+
+/** The tasks of an agent as configured, else as last time. */
+export async function defaultTasks(workspace: Workspace, file: string, reference: string): Promise<string | undefined> {
   const config = nearestConfig(file, workspace.folder);
-  const configured = config === null ? null : await trainingData(config);
-  const data = configured ?? (await workspace.state()).lastDryRun(reference)?.data ?? await pickDataFile(vscode, dirname(file), workspace.folder);
-  return data === undefined ? undefined : { config, data };
+  return (config === null ? null : await trainingData(config)) ?? (await workspace.state()).lastDryRun(reference)?.data;
 }
 
 /** A whole number from 1 to `most`, as the user types it. undefined: given up. */

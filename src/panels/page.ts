@@ -3,7 +3,7 @@ import type { TabInputWebview, Uri, ViewColumn, Webview, WebviewPanel } from 'vs
 import { panels } from '../ids.ts';
 import type { VSCode } from '../vscode.ts';
 
-export interface Page { name: 'training' | 'trace'; title: string }
+export interface Page { name: 'training' | 'trace' | 'prompts'; title: string; /** Not in an editor tab. */ inSideBar?: boolean }
 
 /** Where a new panel goes: to our other one if that is open, else beside the active editor. */
 export function panelColumn(vscode: VSCode): ViewColumn {
@@ -21,13 +21,17 @@ export function pageRoot(vscode: VSCode, extensionUri: Uri): Uri {
   return vscode.Uri.joinPath(extensionUri, 'dist', 'webview');
 }
 
-/** Fills a panel with a page: own bundle, scripts by nonce alone, styles from the bundle, nothing from elsewhere. */
+/** Fills an editor tab with a page. */
 export function openPage(vscode: VSCode, extensionUri: Uri, panel: WebviewPanel, page: Page): void {
-  const { webview } = panel;
+  panel.iconPath = vscode.Uri.joinPath(extensionUri, 'media', 'panel.svg');
+  fillPage(vscode, extensionUri, panel.webview, page);
+}
+
+/** Fills a webview with a page: own bundle, scripts by nonce alone, styles from the bundle, nothing from elsewhere. */
+export function fillPage(vscode: VSCode, extensionUri: Uri, webview: Webview, page: Page): void {
   const root = pageRoot(vscode, extensionUri);
   webview.options = { enableScripts: true, localResourceRoots: [root] };
   const address = (file: string): string => webview.asWebviewUri(vscode.Uri.joinPath(root, file)).toString();
-  panel.iconPath = vscode.Uri.joinPath(extensionUri, 'media', 'panel.svg');
   webview.html = html(webview, page, address(`${page.name}.js`), address(`${page.name}.css`));
 }
 
@@ -44,7 +48,7 @@ function html(webview: Webview, page: Page, script: string, style: string): stri
   <title>${page.title}</title>
   <link rel="stylesheet" href="${style}">
 </head>
-<body>
+<body${page.inSideBar === true ? ' class="in-side-bar"' : ''}>
   <main id="page"></main>
   <script nonce="${nonce}" type="module" src="${script}"></script>
 </body>

@@ -5,6 +5,7 @@ import type { Workspace } from '../workspace.ts';
 import { mayRun } from './guards.ts';
 import { chosenRun } from './pick-run.ts';
 import { isActive } from './run-book.ts';
+import { showRun } from './show-run.ts';
 
 /** "Pause Run": no new rollout begins; what is under way finishes. */
 export async function pauseCommand(services: Services, argument: unknown): Promise<void> {
@@ -13,11 +14,11 @@ export async function pauseCommand(services: Services, argument: unknown): Promi
   if (chosen !== undefined) await pauseRun(chosen.workspace, chosen.run_id);
 }
 
-/** "Resume Run": a paused run goes on, an ended training run goes on after its last checkpoint. */
+/** "Resume Run": a paused run goes on, an ended training run goes on after its last checkpoint, a search where it was. */
 export async function resumeCommand(services: Services, argument: unknown): Promise<void> {
   const { l10n } = services.vscode;
   if (!mayRun(services.vscode)) return;
-  const chosen = await chosenRun(services, argument, l10n.t('Resume which run?'), ({ run }) => (isActive(run) ? (run.pause ?? null) !== null : isResumable(run)), l10n.t('No run is paused, and no training run ended before its end.'));
+  const chosen = await chosenRun(services, argument, l10n.t('Resume which run?'), ({ run }) => (isActive(run) ? (run.pause ?? null) !== null : isResumable(run)), l10n.t('No run is paused, and no training run or search ended before its end.'));
   if (chosen !== undefined) await continueRun(services, chosen.workspace, chosen.run_id);
 }
 
@@ -33,7 +34,7 @@ export async function continueRun(services: Services, workspace: Workspace, run_
   const client = await services.whileStarting(workspace, () => workspace.client());
   const run = await client.call('runs.resume', { run_id });
   if (!ended) workspace.book.put(run); // of one that starts anew, events tell more by now
-  else if (run.kind === 'train') services.training.show(workspace, run_id);
+  else await showRun(services, workspace, run_id);
 }
 
 /** @throws TrainerError */

@@ -2,7 +2,9 @@ import type { Run } from '../../trainer/protocol/run.ts';
 import type { Services } from '../services.ts';
 import { emptyTrainingView, trainingView } from '../views/training-view.ts';
 import { runHeader } from '../views/run-header.ts';
+import { searchOutcome } from '../views/prompts/search-result.ts';
 import type { Workspace } from '../workspace.ts';
+import { showRun } from './show-run.ts';
 
 /** Tells how a run ended, if it did not end by the user's own hand: training takes long, one looks elsewhere meanwhile. */
 export async function tellRunEnded(services: Services, workspace: Workspace, run: Run): Promise<void> {
@@ -17,8 +19,8 @@ export async function tellRunEnded(services: Services, workspace: Workspace, run
     const entry = workspace.book.entries.get(run.run_id);
     const [result] = entry === undefined ? emptyTrainingView.facts : trainingView(entry, run.end_time ?? 0).facts;
     choice = await window.showInformationMessage(l10n.t('{0} has finished. {1}', title, result === undefined ? '' : `${result.label}: ${result.value}`), open);
+  } else if (run.status === 'succeeded' && run.kind === 'optimize') {
+    choice = await window.showInformationMessage(l10n.t('{0} has finished. {1}', title, searchOutcome(run)), open);
   }
-  if (choice !== open) return;
-  if (run.kind === 'train') services.training.show(workspace, run.run_id);
-  else await services.trace.show(workspace, run.run_id, null);
+  if (choice === open) await showRun(services, workspace, run.run_id);
 }

@@ -3,6 +3,7 @@ import type { Checkpoint, Run, RunKind } from '../../trainer/protocol/run.ts';
 import { agentName } from '../views/charts-view.ts';
 import { duration, nothing, number } from '../views/format.ts';
 import { isResumable, runHeader, statusText } from '../views/run-header.ts';
+import { searchOutcome } from '../views/prompts/search-result.ts';
 import { resultFacts, stepsAskedFor } from '../views/training-view.ts';
 import { isActive } from './run-book.ts';
 import type { RunEntry } from './run-book.ts';
@@ -66,6 +67,7 @@ export function runNode(folder: string, entry: RunEntry): RunsNode {
 
 /** What the run has brought so far: the held-out comparison, a mean reward, or how far it is. */
 function progressText({ run, steps }: RunEntry): string {
+  if (run.kind === 'optimize') return searchOutcome(run);
   const [result] = resultFacts(run);
   if (result !== undefined) return `reward ${result.value}`;
   const total = stepsAskedFor(run);

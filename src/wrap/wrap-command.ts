@@ -33,7 +33,7 @@ export async function makeTrainable(services: Services, argument: unknown): Prom
   const shown = planNow();
   if (touchesBody(shown)) {
     const question = l10n.t('Make {0} trainable? Its calls of the model will go to the model of the run.', shown.agent);
-    if (!await preview.ask(document, wrapped(document.getText(), shown), question)) return;
+    if (!await preview.ask([{ document, proposed: wrapped(document.getText(), shown) }], question)) return;
   }
   const plan = planNow(); // the document may have been edited while the question was open
   const before = document.getText();

@@ -189,6 +189,7 @@ export const FromPrompts = z.discriminatedUnion('type', [
   /** Of an earlier search: its best text, or the one it began with. */
   z.object({ type: z.literal('apply-run'), run_id: z.string(), which: z.enum(['best', 'original']) }),
   z.object({ type: z.literal('open-trace'), run_id: z.string(), rollout_id: z.string() }),
-  z.object({ type: z.enum(['find-agents', 'manage-trust']) }),
+  z.object({ type: z.literal('find-agents') }),
+  z.object({ type: z.literal('manage-trust') }),
 ]);
 export type FromPrompts = z.infer<typeof FromPrompts>;

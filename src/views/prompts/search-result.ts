@@ -30,6 +30,14 @@ export function verdictOf(run: Run, search: Optimization): Verdict | null {
   return { tone: 'none', title: 'No improvement found', text: `${why} ${ends[stopped]}` };
 }
 
+/** The same in a few words, for lists and messages. */
+export function searchOutcome(run: Run): string {
+  const result = resultOf(run);
+  if (result === null) return isActive(run) ? 'under way' : run.status;
+  if (result.improved) return `${number(result.baseline.score, 2)} → ${number(result.best.score, 2)}`;
+  return result.baseline.score === null ? 'no improvement' : `${number(result.baseline.score, 2)}, no improvement`;
+}
+
 function withoutReport({ candidates, best }: Optimization): Verdict {
   const leading = candidates.find(({ candidate_id }) => candidate_id === best);
   const original = candidates.find(({ candidate_id }) => candidate_id === 'c0');

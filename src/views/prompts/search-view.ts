@@ -3,12 +3,12 @@ import type { DiffBase, HistoryItem, SearchView } from '../../../trainer/protoco
 import type { Run } from '../../../trainer/protocol/run.ts';
 import { isActive } from '../../runs/run-book.ts';
 import type { RunEntry } from '../../runs/run-book.ts';
-import { duration, number } from '../format.ts';
+import { duration } from '../format.ts';
 import { isResumable, runHeader } from '../run-header.ts';
 import { candidateDetail } from './candidate-detail.ts';
 import { candidateRows } from './candidate-rows.ts';
 import { costChart } from './cost-chart.ts';
-import { budgetView, resultOf, spentText, verdictOf } from './search-result.ts';
+import { budgetView, resultOf, searchOutcome, spentText, verdictOf } from './search-result.ts';
 
 /** What of a search is looked at, and what is known beside it. */
 export interface SearchChoice {
@@ -56,18 +56,11 @@ export function historyItem(run: Run, search: Optimization | null, source: Searc
   return {
     run_id: run.run_id,
     title: new Date(run.create_time * 1000).toLocaleString([], { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' }),
-    note: [search?.algorithm === 'baseline' ? 'measured' : search?.algorithm.toUpperCase() ?? '', outcomeText(run)].filter((part) => part !== '').join(' · '),
+    note: [search?.algorithm === 'baseline' ? 'measured' : search?.algorithm.toUpperCase() ?? '', searchOutcome(run)].filter((part) => part !== '').join(' · '),
     status: runHeader(run).status,
     shown,
     applied: applied === 'c0' ? 'original' : found && applied === result.best.candidate_id ? 'best' : null,
     apply: found && source !== null && applied !== result.best.candidate_id,
     restore: search !== null && source !== null && applied !== 'c0',
   };
-}
-
-function outcomeText(run: Run): string {
-  const result = resultOf(run);
-  if (result === null) return isActive(run) ? 'under way' : run.status;
-  if (result.improved) return `${number(result.baseline.score, 2)} → ${number(result.best.score, 2)}`;
-  return result.difference === null && result.best.candidate_id === 'c0' ? `${number(result.baseline.score, 2)}, no improvement` : 'no improvement';
 }
