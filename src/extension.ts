@@ -11,8 +11,9 @@ import { AnnotationLenses } from './annotations/annotation-lenses.ts';
 import { LineDecorations } from './annotations/line-decorations.ts';
 import { registerCommands } from './commands.ts';
 import { AgentDiagnostics } from './diagnostics/agent-diagnostics.ts';
-import { panels } from './ids.ts';
+import { panels, views } from './ids.ts';
 import { Log } from './log.ts';
+import { PromptLenses } from './prompts/prompt-lenses.ts';
 import { RunsTree } from './runs/runs-tree.ts';
 import type { CoreServices, Services } from './services.ts';
 import { WrapLenses } from './wrap/wrap-lenses.ts';
@@ -43,9 +44,10 @@ export function activate(context: vscode.ExtensionContext): void {
   const { languages, window, CodeActionKind } = vscode;
   const annotations = new AnnotationBook(vscode, workspaces, log);
   const diagnostics = new AgentDiagnostics(vscode, log);
+  const promptLenses = new PromptLenses(core);
   finder.start();
   context.subscriptions.push(
-    log.channel, workspaces, finder, annotations, diagnostics,
+    log.channel, workspaces, finder, annotations, diagnostics, promptLenses,
     registerCommands(core, services),
     createAgentsView(core),
     new RunsTree(core).register(),
@@ -54,10 +56,13 @@ export function activate(context: vscode.ExtensionContext): void {
     languages.registerCodeLensProvider(selector, new AnnotationLenses(vscode, finder, annotations)), // shown after those registered later
     languages.registerCodeLensProvider(selector, new AgentLenses(vscode, finder)),
     languages.registerCodeLensProvider(selector, new WrapLenses(vscode)),
+    languages.registerCodeLensProvider(selector, promptLenses),
     languages.registerCodeActionsProvider(selector, diagnostics, { providedCodeActionKinds: [CodeActionKind.QuickFix] }),
     languages.registerCodeActionsProvider(selector, {
       provideCodeActions: async (document, range) => new (await import('./wrap/wrap-actions.ts')).WrapActions(vscode).provideCodeActions(document, range),
     }, { providedCodeActionKinds: [CodeActionKind.RefactorRewrite] }),
+    window.registerWebviewViewProvider(views.prompts, { resolveWebviewView: async (view) => { (await services()).prompts.resolve(view); } }),
+    window.registerWebviewPanelSerializer(panels.prompts, { deserializeWebviewPanel: async (panel, state) => { (await services()).prompts.restore(panel, state); } }),
     window.registerWebviewPanelSerializer(panels.training, { deserializeWebviewPanel: async (panel, state) => { (await services()).training.restore(panel, state); } }),
     window.registerWebviewPanelSerializer(panels.trace, { deserializeWebviewPanel: async (panel, state) => { inBackground('The trace panel could not be restored', (await services()).trace.restore(panel, state)); } }),
   );

@@ -1,8 +1,9 @@
-import { basename, sep } from 'node:path';
+import { basename, relative, sep } from 'node:path';
 import type { Disposable, TextDocument, Uri } from 'vscode';
 import type { Log } from '../log.ts';
 import { coalesce } from '../panels/coalesce.ts';
 import { TrainerError } from '../../trainer/protocol/errors.ts';
+import type { Prompt } from '../../trainer/protocol/prompts.ts';
 import type { VSCode } from '../vscode.ts';
 import { isAgentFile } from './agent-files.ts';
 import type { DetectedAgent } from './detect.ts';
@@ -52,6 +53,17 @@ export class AgentFinder implements Disposable {
   /** The agents of a document as it is in the editor now. */
   in(document: TextDocument): Promise<DetectedAgent[]> {
     return this.reader.read(document.fileName, document.getText());
+  }
+
+  /** The prompts of a document as it is in the editor now, named as in `folder`. */
+  promptsIn(document: TextDocument, folder: string): Promise<Prompt[]> {
+    return this.reader.promptsIn(pathIn(folder, document.fileName), document.getText());
+  }
+
+  /** The prompts that reach an agent (no name: any of the file), unsaved edits included. */
+  promptsOf(folder: string, file: string, name: string): Promise<Prompt[]> {
+    const unsaved = this.vscode.workspace.textDocuments.filter(({ isDirty, uri }) => isDirty && uri.scheme === 'file');
+    return this.reader.promptsOf(folder, pathIn(folder, file), name === '' ? null : name, Object.fromEntries(unsaved.map((document) => [pathIn(folder, document.fileName), document.getText()])));
   }
 
   /** Called when the agents have changed. */
@@ -171,3 +183,5 @@ export class AgentFinder implements Disposable {
 }
 
 const isIgnoreFile = (path: string): boolean => basename(path) === '.gitignore';
+
+const pathIn = (folder: string, path: string): string => relative(folder, path).split(sep).join('/');

@@ -76,7 +76,8 @@ export class PromptsPanel implements Disposable {
   /** Lets the next search change one prompt alone. */
   only(prompt_id: string): void {
     const { current } = this.desk;
-    if (current !== null) this.desk.set({ setup: { ...current.setup, left: (current.prompts ?? []).map((prompt) => prompt.prompt_id).filter((id) => id !== prompt_id) } });
+    const ids = current?.prompts?.map((prompt) => prompt.prompt_id) ?? [];
+    if (current !== null && ids.includes(prompt_id)) this.desk.set({ setup: { ...current.setup, left: ids.filter((id) => id !== prompt_id) } });
   }
 
   openWide(): void {

@@ -21,7 +21,7 @@ export function agentView(events: Events): { element: HTMLElement; update: (view
     if (problem !== null) return [h('p', { class: 'callout error', role: 'alert' }, problem)];
     if (items === null) return [h('p', { class: 'quiet' }, 'Reading the prompts…')];
     if (items.length === 0) return [h('p', { class: 'quiet' }, 'No text of this agent that reaches a model was found. Prompts are string literals, template files and prompt classes in the calls of a model.')];
-    return [h('h2', {}, items.length === 1 ? 'Prompt' : `${items.length} prompts`), ...items.map((item) => promptView(item, choosing && items.length > 1, events))];
+    return [h('h2', {}, items.length === 1 ? 'Prompt' : `${items.length} prompts`), ...items.map((item) => promptView(item, choosing, items.length > 1, events))];
   });
   return {
     element: h('section', { 'aria-label': 'Agent and prompts' }, choice, prompts),
@@ -32,13 +32,12 @@ export function agentView(events: Events): { element: HTMLElement; update: (view
   };
 }
 
-function promptView({ prompt_id, name, place, parts, chosen }: PromptItem, choosing: boolean, events: Events): HTMLElement {
+function promptView({ prompt_id, name, place, parts, chosen }: PromptItem, choosing: boolean, several: boolean, events: Events): HTMLElement {
   const variables = new Set(parts.flatMap(({ variable }) => variable ?? []));
-  const title = h('span', { class: 'prompt-name' }, name);
-  return h('details', { class: 'prompt', open: true, 'data-prompt': prompt_id },
+  return h('details', { class: 'prompt', open: choosing, 'data-prompt': prompt_id },
     h('summary', {},
-      choosing ? h('input', { type: 'checkbox', checked: chosen, 'aria-label': `Change ${name}`, title: 'Let the search change this prompt', click: (event) => { event.stopPropagation(); }, change: (event) => { events.choose(prompt_id, (event.target as HTMLInputElement).checked); } }) : null,
-      title,
+      choosing && several ? h('input', { type: 'checkbox', checked: chosen, 'aria-label': `Change ${name}`, title: 'Let the search change this prompt', click: (event) => { event.stopPropagation(); }, change: (event) => { events.choose(prompt_id, (event.target as HTMLInputElement).checked); } }) : null,
+      h('span', { class: 'prompt-name' }, name),
       h('button', { type: 'button', class: 'link', 'aria-label': `Open ${name} in ${place}`, click: (event) => { event.preventDefault(); events.open(prompt_id); } }, place),
       h('span', { class: 'quiet' }, variables.size === 0 ? 'no variables' : variables.size === 1 ? '1 variable' : `${variables.size} variables`)),
     promptText(parts));

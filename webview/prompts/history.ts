@@ -11,7 +11,7 @@ export function historyView(events: Events): { element: HTMLElement; update: (it
     h('span', { class: 'dot', 'data-status': status, 'aria-hidden': 'true' }),
     h('button', { type: 'button', class: 'link', 'aria-current': shown ? 'true' : null, title: 'Show this search', click: () => { events.show(run_id); } }, title),
     h('span', { class: 'quiet' }, note),
-    applied === null ? null : h('span', { class: 'mark' }, applied === 'best' ? 'best in source' : 'original in source'),
+    applied === 'best' ? h('span', { class: 'mark' }, 'in source') : null,
     h('span', { class: 'history-actions' },
       apply ? h('button', { type: 'button', class: 'link', 'aria-label': `Apply the best text of ${title}`, click: () => { events.apply(run_id, 'best'); } }, 'Apply best…') : null,
       restore ? h('button', { type: 'button', class: 'link', 'aria-label': `Restore the text before ${title}`, click: () => { events.apply(run_id, 'original'); } }, 'Restore original…') : null))));

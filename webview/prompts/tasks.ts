@@ -13,7 +13,7 @@ export function taskTable({ tasks, wins, losses, ties }: CandidateDetail, filter
   if (tasks.length === 0) return [h('h3', {}, 'Tasks'), h('p', { class: 'quiet' }, 'It has run no task.')];
   const choice = (value: TaskFilter, label: string): HTMLElement => h('button', { type: 'button', class: 'filter', 'aria-pressed': String(value === filter), 'data-focus': `filter-${value}`, click: () => { events.filter(value); } }, label);
   const shown = tasks.filter(({ change }) => filter === 'all' || change === filter);
-  const heads = h('tr', {}, h('th', { scope: 'col' }, 'Task'), h('th', { scope: 'col' }, 'Original'), h('th', { scope: 'col' }, 'Now'), h('th', { scope: 'col' }, h('span', { class: 'visually-hidden' }, 'Change')));
+  const heads = h('tr', {}, h('th', { scope: 'col' }, 'Task'), h('th', { scope: 'col' }, 'Before'), h('th', { scope: 'col' }, 'Now'), h('th', { scope: 'col' }, h('span', { class: 'visually-hidden' }, 'Change')));
   const bodies = (Object.keys(partTitles) as TaskRow['part'][]).flatMap((part) => {
     const rows = shown.filter((row) => row.part === part);
     return rows.length === 0 ? [] : [h('tbody', {}, h('tr', { class: 'part' }, h('th', { colspan: 4, scope: 'rowgroup' }, partTitles[part])), ...rows.map((row) => taskLine(row, events.trace)))];

@@ -129,9 +129,9 @@ function drawRow(shown: Row, row: CandidateRow): void {
   setText(shown.title, row.title);
   setText(shown.note, row.note);
   shown.marks.replaceChildren(
-    ...(row.best ? [h('span', { class: 'mark best', title: 'Best so far' }, 'best')] : []),
+    ...(row.best ? [h('span', { class: 'icon best', role: 'img', 'aria-label': 'best', title: 'Best on validation' }, icon('reward'))] : []),
     ...(row.applied ? [h('span', { class: 'mark', title: 'Its text is in the source now' }, 'in source')] : []),
-    ...(row.pinned ? [h('span', { class: 'mark pin', role: 'img', 'aria-label': 'pinned', title: 'Pinned: never dropped' }, icon('pin'))] : []));
+    ...(row.pinned ? [h('span', { class: 'icon', role: 'img', 'aria-label': 'pinned', title: 'Pinned: never dropped' }, icon('pin'))] : []));
   shown.tasks.replaceChildren(...(row.wins + row.losses === 0 ? [] : [h('span', { class: 'won', 'aria-label': `better on ${row.wins} tasks`, title: `Better on ${row.wins} validation tasks` }, `+${row.wins}`), ' ', h('span', { class: 'lost', 'aria-label': `worse on ${row.losses}`, title: `Worse on ${row.losses} validation tasks` }, `−${row.losses}`)]));
   setText(shown.score, row.score);
 }

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { TrainerError } from '../../../trainer/protocol/errors.ts';
+import type { Prompt } from '../../../trainer/protocol/prompts.ts';
 import { isAgentFile } from '../agent-files.ts';
 import type { DetectedAgent } from '../detect.ts';
 import type { Answer, Change, Look, Request, ScanFolder, ScanResult } from './protocol.ts';
@@ -8,7 +9,7 @@ interface Waiting { resolve: (answer: Answer) => void; reject: (error: Error) =>
 type Asked = Request extends infer R ? (R extends { id: number } ? Omit<R, 'id'> : never) : never;
 
 /**
- * Finds agents in sources, in a worker thread that starts with the first question. A worker that dies fails the questions
+ * Finds agents and prompts in sources, in a worker thread that starts with the first question. A worker that dies fails the questions
  * it had, and the next question starts another.
  */
 export class AgentReader {
@@ -27,6 +28,18 @@ export class AgentReader {
     if (!isAgentFile(fileName)) return [];
     const answer = await this.ask({ kind: 'read', fileName, text });
     return answer.kind === 'read' ? answer.agents : [];
+  }
+
+  /** The prompts of a text. */
+  async promptsIn(fileName: string, text: string): Promise<Prompt[]> {
+    const answer = await this.ask({ kind: 'prompts-in', fileName, text });
+    return answer.kind === 'prompts' ? answer.prompts : [];
+  }
+
+  /** The prompts that reach an agent (null: any of the file). `unsaved`: by path in the folder, what editors hold. */
+  async promptsOf(folder: string, file: string, name: string | null, unsaved: Record<string, string>): Promise<Prompt[]> {
+    const answer = await this.ask({ kind: 'prompts-of', folder, file, name, unsaved });
+    return answer.kind === 'prompts' ? answer.prompts : [];
   }
 
   /** @throws TrainerError 'cancelled' */

@@ -67,6 +67,6 @@ export function budgetView({ budget, spent }: Pick<Optimization, 'budget' | 'spe
 export function spentText(cost: OptimizeCost): string {
   return [
     `${plural(cost.rollouts, 'rollout')}${cost.cached_rollouts === 0 ? '' : ` and ${plural(cost.cached_rollouts, 'cached one')}`}`,
-    plural(cost.optimizer_calls, 'optimiser call'), `${compact(cost.input_tokens + cost.output_tokens)} tokens`, ...(cost.usd === null ? [] : [`$${cost.usd.toFixed(2)}`]), duration(cost.seconds),
+    ...(cost.optimizer_calls === 0 ? [] : [plural(cost.optimizer_calls, 'optimiser call')]), `${compact(cost.input_tokens + cost.output_tokens)} tokens`, ...(cost.usd === null ? [] : [`$${cost.usd.toFixed(2)}`]), duration(cost.seconds),
   ].join(' · ');
 }
