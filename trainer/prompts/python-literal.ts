@@ -67,7 +67,7 @@ function decode(text: string, raw: boolean, isFormat: boolean): string | null {
 /** One literal that has the value of these pieces, in a style as near to the given one as can be. Line breaks are `\n`. */
 export function writePython(pieces: readonly Piece[], style: PythonStyle, { oneLine = false } = {}): string {
   const isFormat = /f/i.test(style.prefix) || pieces.some(isHole);
-  const text = pieces.filter((piece) => !isHole(piece)).join('');
+  const text = pieces.map((piece) => (isHole(piece) ? '' : piece)).join('');
   const quote = chooseQuote(pieces, text, style.quote, oneLine);
   const triple = quote.length === 3;
   const letters = isFormat && !/f/i.test(style.prefix) ? `f${style.prefix.replace(/u/i, '')}` : style.prefix;
@@ -107,7 +107,6 @@ function canBeRaw(pieces: readonly Piece[], quote: string): boolean {
 /** Whether it ends in an odd number of backslashes: the last one would escape what follows. */
 const endsOdd = (text: string): boolean => (/\\*$/.exec(text)?.[0].length ?? 0) % 2 === 1;
 
-// eslint-disable-next-line no-control-regex
 const unprintable = /[\x00-\x08\x0b-\x1f\x7f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 
 function escape(text: string, quote: string, isLast: boolean): string {

@@ -1,5 +1,5 @@
 import type { SyntaxNode } from '@lezer/common';
-import { isHole, merged } from './pieces.ts';
+import { isHole, merged, textOfPieces } from './pieces.ts';
 import type { Piece } from './pieces.ts';
 
 /** The quote of a TypeScript or JavaScript literal. */
@@ -50,14 +50,13 @@ export function writeScript(pieces: readonly Piece[], style: ScriptStyle, { oneL
 
 function chooseQuote(pieces: readonly Piece[], style: ScriptStyle, oneLine: boolean): ScriptStyle {
   if (style === '`' || pieces.some(isHole)) return '`';
-  const text = pieces.join('');
+  const text = textOfPieces(pieces);
   const breaks = text.split('\n').length - 1;
   if (!oneLine && breaks > 0 && (breaks > 2 || text.length > 100)) return '`';
   const other = style === '"' ? "'" : '"';
   return text.includes(style) && !text.includes(other) ? other : style;
 }
 
-// eslint-disable-next-line no-control-regex
 const unprintable = /[\x00-\x09\x0b-\x1f\x7f\u2028\u2029\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 function escape(text: string, quote: ScriptStyle): string {

@@ -1,12 +1,10 @@
 import { CST, Composer, isMap, isScalar, isSeq, Parser } from 'yaml';
 import type { Document, ParsedNode, Scalar } from 'yaml';
 import type { Prompt } from '../protocol/prompts.ts';
-import { unfilled, writeFilling } from './engines.ts';
+import { readFilling, writeFilling } from './engines.ts';
 import type { TextEdit } from './apply-prompt.ts';
-import { cutAtHoles } from './pieces.ts';
+import { cutAtHoles, holesOf, textOfPieces } from './pieces.ts';
 import { fillingOf } from './read-prompt.ts';
-import { readFilling } from './engines.ts';
-import { holesOf } from './pieces.ts';
 
 /** A string of a YAML file. */
 export interface YamlText { path: string[]; text: string; from: number; to: number }
@@ -40,20 +38,17 @@ export function applyYaml(fileText: string, prompt: Prompt, newText: string): Te
   for (const { path: at, scalar, text } of scalars) {
     const pieces = readFilling([text], filling);
     if (at.join('.') !== path || pieces === null || scalar.srcToken === undefined) continue;
-    if (cutText(pieces) !== prompt.text) return null;
-    const value = writeFilling(cutAtHoles(newText, holesOf(pieces)), filling === unfilled ? 'none' : prompt.engine).join('');
-    CST.setScalarValue(scalar.srcToken as CST.BlockScalar, value, { type: typeFor(scalar.type, value) });
+    if (textOfPieces(pieces) !== prompt.text) return null;
+    const value = textOfPieces(writeFilling(cutAtHoles(newText, holesOf(pieces)), prompt.engine));
+    CST.setScalarValue(scalar.srcToken, value, { type: typeFor(scalar.type, value) });
     const after = tokens.map((token) => CST.stringify(token)).join('');
     return [editBetween(fileText, fileText === plain ? after : after.replaceAll('\n', '\r\n'))];
   }
   return null;
 }
 
-const cutText = (pieces: ReturnType<typeof readFilling>): string => (pieces ?? []).map((piece) => (typeof piece === 'string' ? piece : piece.placeholder)).join('');
-
 /** Lines are best read in a block; what a block cannot hold goes into quotes. */
 function typeFor(type: Scalar.Type | undefined, value: string): Scalar.Type {
-  // eslint-disable-next-line no-control-regex
   if (/[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029\ufeff\ud800-\udfff]/.test(value)) return 'QUOTE_DOUBLE';
   if (value.includes('\n')) return /^\s/.test(value) || /[ \t]$/m.test(value) ? 'QUOTE_DOUBLE' : 'BLOCK_LITERAL';
   return type ?? 'QUOTE_DOUBLE';

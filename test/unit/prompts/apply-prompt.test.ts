@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { transformSync } from 'esbuild';
 import type { Prompt } from '../../../trainer/protocol/prompts.ts';
@@ -71,8 +72,7 @@ describe('writing a new text into a literal', () => {
     fc.assert(fc.property(literalCases('node'), ({ literal, newText }) => {
       const { text, wanted, prompt } = check('agent.ts', literal, newText);
       const { code } = transformSync(text, { loader: 'ts', format: 'cjs' });
-      // eslint-disable-next-line @typescript-eslint/no-implied-eval
-      const value: unknown = new Function(`${code}; return PROMPT;`)();
+      const value: unknown = runInNewContext(`${code}; PROMPT`);
       assert.equal(value, valued(wanted, prompt, literal), text);
     }), { numRuns: runs, seed: 7 });
   });
