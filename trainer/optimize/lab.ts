@@ -1,3 +1,4 @@
+import { tasksOfStep } from '../algorithms/batches.ts';
 import type { Task } from '../datasets/tasks.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import type { Candidate, Part, TaskResult } from '../protocol/optimize.ts';
@@ -54,7 +55,8 @@ export class Lab {
   constructor({ prompts, train, validation, seed, evaluator, meter, signal, changed }: LabOptions) {
     this.prompts = prompts;
     this.train = train;
-    this.validation = validation;
+    // Heats run the first ones first, and files are often sorted.
+    this.validation = validation.length === 0 ? [] : tasksOfStep(0, validation.length, validation.length, seed).map((position) => validation[position]!);
     this.seed = seed;
     this.evaluator = evaluator;
     this.meter = meter;
