@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import faulthandler
 import inspect
+import json
 import math
 import numbers
 import os
@@ -13,7 +14,7 @@ import traceback
 from typing import Any, Callable, Dict, List, Optional
 from urllib.parse import urlsplit
 
-from . import _http
+from . import _http, _overlay
 from ._agent import AgentNotFound, arguments_for, load_module, pick_agent
 from ._channel import Channel
 from ._context import ActiveSpan, AttemptContext, active_span, set_process_attempt
@@ -30,6 +31,7 @@ def main() -> None:
     faulthandler.enable()
     # The agent and what it starts must not find the way into this channel by accident.
     channel = Channel(os.environ.pop("AGENT_TRAINER_SOCKET"), os.environ.pop("AGENT_TRAINER_TOKEN"))
+    _overlay.install(json.loads(os.environ.get("AGENT_TRAINER_OVERLAY", "{}")))
     load = channel.messages.get()
     gateway = urlsplit(load["gateway"])
     _http.install(gateway.hostname or "127.0.0.1", gateway.port or 80)
