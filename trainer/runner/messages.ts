@@ -11,7 +11,7 @@ export type WorkerSpan = z.infer<typeof WorkerSpan>;
 export const AgentResult = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('reward'), value: z.number() }),
   z.object({ kind: z.literal('none') }),
-  z.object({ kind: z.literal('invalid'), description: z.string() }),
+  z.object({ kind: z.literal('invalid'), description: z.string(), hint: z.string().optional() }),
   /** `gateway`: the error comes from the connection to the gateway. */
   z.object({ kind: z.literal('raised'), error: z.string(), gateway: z.boolean() }),
 ]);
