@@ -10,8 +10,8 @@ import { lead, scoreIn } from './scores.ts';
 /** A rollout and what its LLM calls used. */
 export type Measured = Omit<TaskResult, 'part' | 'replicate'> & { input_tokens: number; output_tokens: number };
 
-/** One place in a search where texts meet tasks. `replicate` chooses the seed. */
-export interface Trial { texts: Texts; part: Part; replicate: number }
+/** A candidate's texts on the way to some tasks. `replicate` chooses the seed. */
+export interface Trial { candidate_id: string; texts: Texts; part: Part; replicate: number }
 
 /** Runs the agent. */
 export interface Evaluator {
@@ -95,7 +95,7 @@ export class Lab {
   }
 
   async #evaluate(candidate: Candidate, part: Part, tasks: readonly Task[], replicate: number, { signal, limited }: { signal: AbortSignal; limited: boolean }): Promise<TaskResult[]> {
-    const trial: Trial = { texts: candidate.texts, part, replicate };
+    const trial: Trial = { candidate_id: candidate.candidate_id, texts: candidate.texts, part, replicate };
     const known = () => new Map(candidate.results.filter((result) => result.part === part && result.replicate === replicate).map((result) => [result.task_id, result]));
     let results = known();
     const recalled = tasks.filter((task) => !results.has(task.id)).flatMap((task) => this.evaluator.recall(trial, task) ?? []);
