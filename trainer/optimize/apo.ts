@@ -25,7 +25,7 @@ export async function apo(lab: Lab, proposer: Proposer, config: ApoConfig): Prom
       const batch = tasksOfStep(batches++, lab.train.length, config.gradient_batch_size, lab.seed).map((position) => lab.train[position]!);
       const results = await lab.evaluate(parent, 'train', batch);
       if (results.every(({ reward }) => lab.isPerfect(reward))) continue; // no fault to learn from
-      const child = await proposer.gradient(parent, lab.prompts[branch % lab.prompts.length]!, results, { round, branch });
+      const child = await proposer.gradient(parent, lab.prompts[branch % lab.prompts.length]!, lab.evidence(parent, results), { round, branch });
       if (child) children.push(child);
     }
     beam = await nextBeam(lab, [...beam, ...children], tasks, config.beam_width);

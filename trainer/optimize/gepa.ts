@@ -1,8 +1,8 @@
 /**
  * GEPA: reflective evolution of prompts (arXiv 2507.19457). A parent is drawn from the Pareto front of the validation tasks, run on a
  * few training tasks, and one of its prompts is rewritten from what happened there. A child that does strictly better on the same
- * tasks is run on the validation tasks and joins. Beyond the paper: no rollout is paid for twice, a child is first tried on tasks
- * that its parent has run already, and one that falls behind its parent on validation is given up before all tasks are run.
+ * tasks is run on the validation tasks and joins. Beyond the paper: no rollout is paid for twice, a
+ * reflection also sees what else is known of the parent, and a child that falls behind its parent on validation is given up early.
  */
 import { tasksOfStep } from '../algorithms/batches.ts';
 import type { Task } from '../datasets/tasks.ts';
@@ -22,17 +22,17 @@ export async function gepa(lab: Lab, proposer: Proposer, config: GepaConfig): Pr
   await lab.validate(lab.source(), null);
   const merges = new Merges(lab, config);
   const uses = new Map<Candidate, number>(); // as a parent
-  let fresh = 0; // batches of tasks drawn so far
+  let batches = 0;
   let barren = 0;
   for (let iteration = 1; barren < fruitless && !lab.solved; iteration++) {
     if (await merges.attempt(iteration)) continue;
     const parent = drawWeighted(front(lab), lab.seed, 'parent', iteration);
     const use = uses.get(parent) ?? 0;
     uses.set(parent, use + 1);
-    const batch = knownBatch(lab, parent, use, config) ?? tasksOfStep(fresh++, lab.train.length, config.reflection_minibatch_size, lab.seed).map((position) => lab.train[position]!);
+    const batch = tasksOfStep(batches++, lab.train.length, config.reflection_minibatch_size, lab.seed).map((position) => lab.train[position]!);
     const results = await lab.evaluate(parent, 'train', batch);
     const prompt = lab.prompts[(use + lab.pool.ancestors(parent).length) % lab.prompts.length]!; // each prompt in turn
-    const child = results.every(({ reward }) => lab.isPerfect(reward)) ? null : await proposer.reflect(parent, prompt, results, { round: iteration, branch: 0 });
+    const child = results.every(({ reward }) => lab.isPerfect(reward)) ? null : await proposer.reflect(parent, prompt, lab.evidence(parent, results), { round: iteration, branch: 0 });
     barren = child ? 0 : barren + 1;
     if (!child) continue;
     if (!(await beats(lab, child, results, batch))) lab.pool.update(child, { status: 'dropped' });
@@ -46,13 +46,6 @@ function front({ pool }: Lab): { item: Candidate; weight: number }[] {
   const most = Math.max(1, ...drawn.map(({ weight }) => weight));
   const others = pool.all.filter((candidate) => candidate.pinned && candidate.validation && !drawn.some(({ item }) => item === candidate));
   return [...drawn.map(({ item, weight }) => ({ item, weight: item.pinned ? most : weight })), ...others.map((item) => ({ item, weight: most }))];
-}
-
-/** Training tasks that the parent has run before it became one, as long as it has not been rewritten from them. */
-function knownBatch(lab: Lab, parent: Candidate, use: number, { reflection_minibatch_size: size }: GepaConfig): Task[] | null {
-  const run = new Set(parent.results.flatMap(({ part, task_id }) => (part === 'train' ? [task_id] : [])));
-  const known = lab.train.filter(({ id }) => run.has(id));
-  return use === 0 && known.length >= size ? known.slice(0, size) : null;
 }
 
 /** Whether the sum over the tasks that both have a score on is strictly higher. */

@@ -38,6 +38,8 @@ export interface LabOptions {
 
 /** After this share of the validation tasks, and each further one, a candidate that falls behind is given up. */
 const heat = 0.25;
+/** Rollouts shown to the optimiser at once, at most. */
+const mostExamples = 12;
 
 /** What a search works in: candidates, and the means to measure them within a budget. */
 export class Lab {
@@ -137,6 +139,12 @@ export class Lab {
     }
     this.pool.update(candidate, { status: 'kept' });
     return true;
+  }
+
+  /** Results on a batch of training tasks, and others known of the candidate that lost reward, the latest first: they cost nothing and show more of its faults. */
+  evidence({ results }: Candidate, batch: readonly TaskResult[]): TaskResult[] {
+    const others = results.filter((result) => result.part === 'train' && !this.isPerfect(result.reward) && !batch.some(({ task_id }) => task_id === result.task_id));
+    return [...batch, ...others.reverse().slice(0, Math.max(0, mostExamples - batch.length))];
   }
 
   /** Whether a candidate has been run on all validation tasks. */
