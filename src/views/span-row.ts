@@ -22,7 +22,7 @@ export function titleOf(span: Span, kind: SpanKind): string {
 }
 
 function noteOf(span: Span, kind: SpanKind): string {
-  if (kind === 'reward') return number(numeric(span, attr.rewardValue), 3);
+  if (kind === 'reward') return [number(numeric(span, attr.rewardValue), 3), oneLine(text(span, attr.rewardReason) ?? '')].filter(Boolean).join(' · ');
   if (kind === 'exception') return oneLine(text(span, 'exception.message') ?? '');
   if (span.attributes[attr.replayed] === true) return span.attributes[attr.replayDiverged] === true ? 'recorded, asked differently' : 'recorded';
   if (kind !== 'llm') return '';

@@ -1,3 +1,4 @@
+import { tasksOfStep } from '../algorithms/batches.ts';
 import type { Task } from '../datasets/tasks.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import type { Candidate, Part, TaskResult } from '../protocol/optimize.ts';
@@ -9,8 +10,8 @@ import { lead, scoreIn } from './scores.ts';
 /** A rollout and what its LLM calls used. */
 export type Measured = Omit<TaskResult, 'part' | 'replicate'> & { input_tokens: number; output_tokens: number };
 
-/** One place in a search where texts meet tasks. `replicate` chooses the seed. */
-export interface Trial { texts: Texts; part: Part; replicate: number }
+/** A candidate's texts on the way to some tasks. `replicate` chooses the seed. */
+export interface Trial { candidate_id: string; texts: Texts; part: Part; replicate: number }
 
 /** Runs the agent. */
 export interface Evaluator {
@@ -37,6 +38,8 @@ export interface LabOptions {
 
 /** After this share of the validation tasks, and each further one, a candidate that falls behind is given up. */
 const heat = 0.25;
+/** Rollouts shown to the optimiser at once, at most. */
+const mostExamples = 12;
 
 /** What a search works in: candidates, and the means to measure them within a budget. */
 export class Lab {
@@ -54,7 +57,8 @@ export class Lab {
   constructor({ prompts, train, validation, seed, evaluator, meter, signal, changed }: LabOptions) {
     this.prompts = prompts;
     this.train = train;
-    this.validation = validation;
+    // Heats run the first ones first, and files are often sorted.
+    this.validation = validation.length === 0 ? [] : tasksOfStep(0, validation.length, validation.length, seed).map((position) => validation[position]!);
     this.seed = seed;
     this.evaluator = evaluator;
     this.meter = meter;
@@ -93,7 +97,7 @@ export class Lab {
   }
 
   async #evaluate(candidate: Candidate, part: Part, tasks: readonly Task[], replicate: number, { signal, limited }: { signal: AbortSignal; limited: boolean }): Promise<TaskResult[]> {
-    const trial: Trial = { texts: candidate.texts, part, replicate };
+    const trial: Trial = { candidate_id: candidate.candidate_id, texts: candidate.texts, part, replicate };
     const known = () => new Map(candidate.results.filter((result) => result.part === part && result.replicate === replicate).map((result) => [result.task_id, result]));
     let results = known();
     const recalled = tasks.filter((task) => !results.has(task.id)).flatMap((task) => this.evaluator.recall(trial, task) ?? []);
@@ -135,6 +139,12 @@ export class Lab {
     }
     this.pool.update(candidate, { status: 'kept' });
     return true;
+  }
+
+  /** Results on a batch of training tasks, and others known of the candidate that lost reward, the latest first: they cost nothing and show more of its faults. */
+  evidence({ results }: Candidate, batch: readonly TaskResult[]): TaskResult[] {
+    const others = results.filter((result) => result.part === 'train' && !this.isPerfect(result.reward) && !batch.some(({ task_id }) => task_id === result.task_id));
+    return [...batch, ...others.reverse().slice(0, Math.max(0, mostExamples - batch.length))];
   }
 
   /** Whether a candidate has been run on all validation tasks. */

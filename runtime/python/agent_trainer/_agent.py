@@ -19,7 +19,8 @@ def rollout(function: F) -> F:
     """Marks a function (sync or async) as an agent.
 
     Its first parameter is the task; parameters named `llm`, `prompt_template`, `rollout`, `resources`, or after a
-    resource of the run, are filled in by name. It returns the final reward (a number), or None after `emit_reward`.
+    resource of the run, are filled in by name. It returns the final reward: a number, or with a reason in words
+    `(0.5, "why")` or `{"reward": 0.5, "reason": "why"}`; or None after `emit_reward`.
     """
     if not callable(function):
         raise TypeError(f"@rollout marks a function, got {type(function).__name__}")
