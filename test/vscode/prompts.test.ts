@@ -196,7 +196,7 @@ describe('prompts in a real VS Code', function () {
   it('pins a candidate, pauses, resumes and finishes the search', async () => {
     const frame = await panel();
     await button(frame, 'Pin').click();
-    await row(frame, 'c4').locator('[aria-label=pinned]').waitFor();
+    await row(frame, 'c4').locator('[data-mark=pin]').waitFor();
     await button(frame, 'Unpin').waitFor();
     await button(frame, 'Pause').click();
     await frame.locator('.status-text', { hasText: 'Paused' }).waitFor();
@@ -214,7 +214,7 @@ describe('prompts in a real VS Code', function () {
       if (!text.includes('{request}')) throw new Error('The variable {request} is missing.');
       return aCandidate('h1', text, [], { parents: [parent], origin: 'hand', status: 'proposed', spent: aCost(86) });
     };
-    await button(frame, 'Edit by hand').click();
+    await button(frame, 'Edit…').click();
     const area = frame.locator('textarea');
     await area.fill('Pick any room.');
     await button(frame, 'Score it').click();
@@ -246,7 +246,7 @@ describe('prompts in a real VS Code', function () {
     await apply();
     await saved('agent.py', (text) => text !== roomAgent);
     assert.equal(onDisk('agent.py'), roomAgent.replace(roomPrompt, best));
-    await frame.locator('[data-candidate=c4] .mark', { hasText: 'in source' }).waitFor();
+    await frame.locator('[data-candidate=c4] [data-mark=source]').waitFor();
     await lens('Optimize (0.81)').waitFor();
     await open().page.locator('.editor-instance .view-lines').first().click();
     await open().page.keyboard.press('Control+z');

@@ -60,21 +60,28 @@ export class VSCodeWindow {
   get pid(): number { return this.server.pid ?? 0; }
 
   async openFile(name: string): Promise<void> {
-    await this.page.keyboard.press('F1');
-    await this.quickInput(name, name);
+    await this.choose(name, name);
     await this.page.locator(`.tab.active[data-resource-name="${name}"]`).first().waitFor();
   }
 
   async command(title: string): Promise<void> {
-    await this.page.keyboard.press('F1');
-    await this.quickInput(`>${title}`, title);
+    await this.choose(`>${title}`, title);
   }
 
-  private async quickInput(text: string, expected: string): Promise<void> {
+  /** Opens the palette and chooses; again when it closes meanwhile, as it does when an editor that opens takes the focus. */
+  private async choose(text: string, expected: string): Promise<void> {
+    for (let tries = 5; ; tries--) {
+      await this.page.keyboard.press('F1');
+      const chosen = await this.quickInput(text, expected, tries > 1 ? 6000 : 30_000).then(() => true, (error: unknown) => { if (tries > 1) return false; throw error; });
+      if (chosen) return;
+    }
+  }
+
+  private async quickInput(text: string, expected: string, timeout = 30_000): Promise<void> {
     const input = this.page.locator('.quick-input-widget input[type=text]');
-    await input.waitFor();
-    await input.fill(text);
-    await this.page.locator('.quick-input-list .monaco-list-row').filter({ has: this.page.getByText(expected, { exact: true }) }).first().click();
+    await input.waitFor({ timeout });
+    await input.fill(text, { timeout });
+    await this.page.locator('.quick-input-list .monaco-list-row').filter({ has: this.page.getByText(expected, { exact: true }) }).first().click({ timeout });
   }
 
   /** Chooses an item of a context menu. A list that is drawn anew closes the menu, and a menu that has only just opened ignores clicks: both are tried again. */

@@ -49,7 +49,7 @@ export function candidateView(events: Events): { element: HTMLElement; update: (
       h('div', { class: 'actions', hidden: !actions.apply && !actions.pin && !actions.edit },
         actions.apply ? marked('apply', button(candidate_id === 'c0' ? 'Restore this text…' : 'Apply…', 'primary', () => { events.apply(candidate_id); })) : null,
         actions.pin ? marked('pin', button(pinned ? 'Unpin' : 'Pin', 'secondary', () => { events.pin(candidate_id, !pinned); })) : null,
-        actions.edit ? marked('edit', button('Edit by hand…', 'secondary', () => { edit(detail); })) : null),
+        actions.edit ? marked('edit', button('Edit…', 'secondary', () => { edit(detail); })) : null),
       ...(rejection === null ? [] : [h('p', { class: 'callout error' }, rejection)]),
       h('dl', { class: 'facts-list' }, ...facts.flatMap(({ label, value }) => [h('dt', {}, label), h('dd', {}, value)])),
       ...(critique === null ? [] : [h('details', { class: 'critique', open: true }, h('summary', {}, 'Critique it came from'), h('p', {}, critique))]),

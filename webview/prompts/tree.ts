@@ -123,15 +123,18 @@ function drawRow(shown: Row, row: CandidateRow): void {
   element.setAttribute('aria-level', String(row.level));
   element.setAttribute('aria-posinset', String(row.position));
   element.setAttribute('aria-setsize', String(row.siblings));
-  shown.icon.className = `icon ${stateIcons[row.state]}`;
-  shown.icon.setAttribute('aria-label', stateWords[row.state]);
-  shown.icon.replaceChildren(icon(stateIcons[row.state]));
+  const [shape, words] = row.best ? ['reward', 'best on validation'] : [stateIcons[row.state], stateWords[row.state]];
+  shown.icon.className = `icon ${shape}`;
+  shown.icon.setAttribute('aria-label', words);
+  shown.icon.title = words;
+  shown.icon.replaceChildren(icon(shape));
   setText(shown.title, row.title);
   setText(shown.note, row.note);
-  shown.marks.replaceChildren(
-    ...(row.best ? [h('span', { class: 'icon best', role: 'img', 'aria-label': 'best', title: 'Best on validation' }, icon('reward'))] : []),
-    ...(row.applied ? [h('span', { class: 'mark', title: 'Its text is in the source now' }, 'in source')] : []),
-    ...(row.pinned ? [h('span', { class: 'icon', role: 'img', 'aria-label': 'pinned', title: 'Pinned: never dropped' }, icon('pin'))] : []));
+  shown.marks.replaceChildren(...(row.applied ? [mark('source', 'in the source now')] : []), ...(row.pinned ? [mark('pin', 'pinned: never dropped')] : []));
   shown.tasks.replaceChildren(...(row.wins + row.losses === 0 ? [] : [h('span', { class: 'won', 'aria-label': `better on ${row.wins} tasks`, title: `Better on ${row.wins} validation tasks` }, `+${row.wins}`), ' ', h('span', { class: 'lost', 'aria-label': `worse on ${row.losses}`, title: `Worse on ${row.losses} validation tasks` }, `−${row.losses}`)]));
   setText(shown.score, row.score);
+}
+
+function mark(shape: string, words: string): HTMLElement {
+  return h('span', { class: 'icon', role: 'img', 'aria-label': words, title: words, 'data-mark': shape }, icon(shape));
 }
