@@ -1,4 +1,5 @@
 import uPlot from 'uplot';
+import { t } from '../../trainer/protocol/l10n.ts';
 import type { CostChart } from '../../trainer/protocol/prompt-views.ts';
 import { axisRange } from '../shared/axis.ts';
 import { h, setText } from '../shared/dom.ts';
@@ -8,7 +9,7 @@ import { themeColor } from '../shared/palette.ts';
 export function costChartView(select: (candidate_id: string) => void): { element: HTMLElement; update: (chart: CostChart) => void } {
   const area = h('div', { class: 'chart' });
   const head = h('span', { class: 'unit' });
-  const element = h('figure', { class: 'cost-chart', role: 'img' }, h('figcaption', { class: 'chart-head' }, h('h3', {}, 'Validation score'), head), area);
+  const element = h('figure', { class: 'cost-chart', role: 'img' }, h('figcaption', { class: 'chart-head' }, h('h3', {}, t('Validation score')), head), area);
   let chart: CostChart | null = null;
   let plot: uPlot | null = null;
   let drawn = '';
@@ -41,7 +42,7 @@ export function costChartView(select: (candidate_id: string) => void): { element
       chart = next;
       element.hidden = next.points.length === 0;
       element.dataset['points'] = String(next.points.length);
-      setText(head, `by ${next.unit}`);
+      setText(head, t('by {0}', next.unit));
       element.setAttribute('aria-label', description(next));
       draw();
     },
@@ -98,6 +99,6 @@ function nearestPoint(plot: uPlot, { points }: CostChart, event: MouseEvent): st
 /** The chart in words, for those who do not see it. */
 function description({ points, line, unit }: CostChart): string {
   const [first, last] = [line[0], line.at(-1)];
-  if (first === undefined || last === undefined) return 'Validation score by cost: nothing scored yet';
-  return `Best validation score by ${unit}: ${first.y.toFixed(3)} after ${Math.round(first.x)}, ${last.y.toFixed(3)} after ${Math.round(last.x)}; ${points.length} candidates scored`;
+  if (first === undefined || last === undefined) return t('Validation score by cost: nothing scored yet');
+  return t('Best validation score by {0}: {1} after {2}, {3} after {4}; {5} candidates scored', unit, first.y.toFixed(3), Math.round(first.x), last.y.toFixed(3), Math.round(last.x), points.length);
 }

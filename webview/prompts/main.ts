@@ -1,3 +1,4 @@
+import '../shared/language.ts';
 import './prompts.css';
 import type { FromPrompts, PromptsView, ToPrompts } from '../../trainer/protocol/prompt-views.ts';
 import { registerControls } from '../shared/controls.ts';

@@ -1,3 +1,4 @@
+import { t } from '../../trainer/protocol/l10n.ts';
 import type { CandidateDetail, DiffBase, SearchView } from '../../trainer/protocol/prompt-views.ts';
 import type { RunHeader } from '../../trainer/protocol/views.ts';
 import { h, part, setText } from '../shared/dom.ts';
@@ -22,18 +23,18 @@ export function searchSection(events: SearchEvents): { element: HTMLElement; upd
   let run_id = '';
   let actions: SearchView['actions'] = { pause: false, resume: false, finish: false, stop: false };
   const header = runHeaderView((run: RunHeader) => [
-    ...(actions.resume ? [button('Resume', 'primary', () => { events.control('resume', run.run_id); })] : []),
-    ...(actions.finish ? [titled(button('Finish now', 'secondary', () => { events.control('finish', run.run_id); }), 'End the search with the best so far and measure it on held-out tasks')] : []),
-    ...(actions.pause ? [button('Pause', 'secondary', () => { events.control('pause', run.run_id); })] : []),
-    ...(actions.stop ? [titled(button('Stop', 'secondary', () => { events.control('cancel', run.run_id); }), 'End the search at once, without a report')] : [button('New search…', 'secondary', events.fresh)]),
+    ...(actions.resume ? [button(t('Resume'), 'primary', () => { events.control('resume', run.run_id); })] : []),
+    ...(actions.finish ? [titled(button(t('Finish now'), 'secondary', () => { events.control('finish', run.run_id); }), t('End the search with the best so far and measure it on held-out tasks'))] : []),
+    ...(actions.pause ? [button(t('Pause'), 'secondary', () => { events.control('pause', run.run_id); })] : []),
+    ...(actions.stop ? [titled(button(t('Stop'), 'secondary', () => { events.control('cancel', run.run_id); }), t('End the search at once, without a report'))] : [button(t('New search…'), 'secondary', events.fresh)]),
   ]);
   const waiting = h('p', { class: 'callout warning', role: 'status', hidden: true });
   const verdict = h('div', { role: 'status' });
-  const budget = h('div', { class: 'budget', 'aria-label': 'Budget', role: 'group' });
+  const budget = h('div', { class: 'budget', 'aria-label': t('Budget'), role: 'group' });
   const spent = h('p', { class: 'quiet spent' });
   const chart = costChartView(events.select);
   const tree = searchTree(events.select);
-  const reading = h('p', { class: 'quiet' }, 'Reading the candidates…');
+  const reading = h('p', { class: 'quiet' }, t('Reading the candidates…'));
   const candidate = candidateView({
     base: events.base, apply: (id) => { events.apply(run_id, id); }, pin: (id, pinned) => { events.pin(run_id, id, pinned); },
     score: (id, texts) => { events.score(run_id, id, texts); }, trace: (rollout_id) => { events.trace(run_id, rollout_id); },
@@ -42,10 +43,10 @@ export function searchSection(events: SearchEvents): { element: HTMLElement; upd
   const drawBudget = part(budget, (limits: SearchView['budget']) => limits.map(({ label, text, used }) => {
     const bar = h('i');
     bar.style.width = `${used * 100}%`;
-    return h('div', { class: 'limit' }, h('span', {}, text), h('span', { class: 'track', role: 'progressbar', 'aria-label': `${label} used`, 'aria-valuemin': 0, 'aria-valuemax': 100, 'aria-valuenow': Math.round(used * 100), 'aria-valuetext': text }, bar));
+    return h('div', { class: 'limit' }, h('span', {}, text), h('span', { class: 'track', role: 'progressbar', 'aria-label': t('{0} used', label), 'aria-valuemin': 0, 'aria-valuemax': 100, 'aria-valuenow': Math.round(used * 100), 'aria-valuetext': text }, bar));
   }));
-  const treeSection = h('section', { 'aria-label': 'Search tree' }, h('h2', {}, 'Candidates'), reading, tree.element);
-  const element = h('section', { class: 'search', 'aria-label': 'Search' }, header.element, waiting, verdict, budget, spent, h('div', { class: 'search-body' }, h('div', { class: 'search-main' }, chart.element, treeSection), candidate.element));
+  const treeSection = h('section', { 'aria-label': t('Search tree') }, h('h2', {}, t('Candidates')), reading, tree.element);
+  const element = h('section', { class: 'search', 'aria-label': t('Search') }, header.element, waiting, verdict, budget, spent, h('div', { class: 'search-body' }, h('div', { class: 'search-main' }, chart.element, treeSection), candidate.element));
   return {
     element,
     scored: candidate.scored,

@@ -1,9 +1,10 @@
+import { t } from '../../trainer/protocol/l10n.ts';
 import type { CandidateRow } from '../../trainer/protocol/prompt-views.ts';
 import { h, setText } from '../shared/dom.ts';
 import { icon } from '../shared/icons.ts';
 
 const stateIcons: Record<CandidateRow['state'], string> = { proposed: 'running', rejected: 'failed', dropped: 'cancelled', kept: 'scored' };
-const stateWords: Record<CandidateRow['state'], string> = { proposed: 'being tried', rejected: 'rejected', dropped: 'dropped', kept: 'kept' };
+const stateWords: Record<CandidateRow['state'], string> = { proposed: t('being tried'), rejected: t('rejected'), dropped: t('dropped'), kept: t('kept') };
 
 interface Row { element: HTMLElement; icon: HTMLElement; title: HTMLElement; marks: HTMLElement; tasks: HTMLElement; score: HTMLElement; note: HTMLElement; drawn: string; row: CandidateRow }
 
@@ -12,7 +13,7 @@ interface Row { element: HTMLElement; icon: HTMLElement; title: HTMLElement; mar
  * the line under the pointer or in focus is shown beside it; Escape hides it.
  */
 export function searchTree(select: (candidate_id: string) => void): { element: HTMLElement; update: (rows: readonly CandidateRow[], selected: string | null) => void } {
-  const element = h('div', { class: 'search-tree', role: 'tree', 'aria-label': 'Candidates, each below the one it came from' });
+  const element = h('div', { class: 'search-tree', role: 'tree', 'aria-label': t('Candidates, each below the one it came from') });
   const hint = h('div', { class: 'hint', role: 'tooltip', id: 'candidate-hint', hidden: true });
   const known = new Map<string, Row>();
   let order: readonly CandidateRow[] = [];
@@ -123,15 +124,15 @@ function drawRow(shown: Row, row: CandidateRow): void {
   element.setAttribute('aria-level', String(row.level));
   element.setAttribute('aria-posinset', String(row.position));
   element.setAttribute('aria-setsize', String(row.siblings));
-  const [shape, words] = row.best ? ['reward', 'best on validation'] : [stateIcons[row.state], stateWords[row.state]];
+  const [shape, words] = row.best ? ['reward', t('best on validation')] : [stateIcons[row.state], stateWords[row.state]];
   shown.icon.className = `icon ${shape}`;
   shown.icon.setAttribute('aria-label', words);
   shown.icon.title = words;
   shown.icon.replaceChildren(icon(shape));
   setText(shown.title, row.title);
   setText(shown.note, row.note);
-  shown.marks.replaceChildren(...(row.applied ? [mark('source', 'in the source now')] : []), ...(row.pinned ? [mark('pin', 'pinned: never dropped')] : []));
-  shown.tasks.replaceChildren(...(row.wins + row.losses === 0 ? [] : [h('span', { class: 'won', 'aria-label': `better on ${row.wins} tasks`, title: `Better on ${row.wins} validation tasks` }, `+${row.wins}`), ' ', h('span', { class: 'lost', 'aria-label': `worse on ${row.losses}`, title: `Worse on ${row.losses} validation tasks` }, `−${row.losses}`)]));
+  shown.marks.replaceChildren(...(row.applied ? [mark('source', t('in the source now'))] : []), ...(row.pinned ? [mark('pin', t('pinned: never dropped'))] : []));
+  shown.tasks.replaceChildren(...(row.wins + row.losses === 0 ? [] : [h('span', { class: 'won', 'aria-label': t('better on {0} tasks', row.wins), title: t('Better on {0} validation tasks', row.wins) }, `+${row.wins}`), ' ', h('span', { class: 'lost', 'aria-label': t('worse on {0} tasks', row.losses), title: t('Worse on {0} validation tasks', row.losses) }, `−${row.losses}`)]));
   setText(shown.score, row.score);
 }
 

@@ -1,7 +1,8 @@
+import { plural, t } from '../../../trainer/protocol/l10n.ts';
 import type { Candidate, Optimization } from '../../../trainer/protocol/optimize.ts';
 import type { CandidateDetail, CandidateText, DiffBase } from '../../../trainer/protocol/prompt-views.ts';
-import { number, plural } from '../format.ts';
-import { candidateTitle, originText, stateWords } from './candidate-rows.ts';
+import { number } from '../format.ts';
+import { candidateTitle, originText, stateText } from './candidate-rows.ts';
 import { placeOf, textParts, wordDiff } from './prompt-text.ts';
 import { spentText } from './search-result.ts';
 import { taskRows, winsAndLosses } from './task-rows.ts';
@@ -47,11 +48,13 @@ export function candidateDetail(search: Optimization, candidate: Candidate, { ba
 function factsOf(candidate: Candidate): CandidateDetail['facts'] {
   const { validation, test, minibatch, repairs, rejection, cost, status, origin } = candidate;
   return [
-    { label: 'State', value: origin === 'source' ? originText(candidate) : `${stateWords[status]}, ${originText(candidate)}` },
-    ...(validation === null ? [] : [{ label: 'Validation', value: `${number(validation.mean_reward, 3)} on ${plural(validation.n, 'task')}` }]),
-    ...(test === null ? [] : [{ label: 'Held-out', value: `${number(test.mean_reward, 3)} on ${plural(test.n, 'task')}` }]),
-    ...(minibatch === null ? [] : [{ label: 'Minibatch', value: `${number(minibatch.parent, 2)} → ${number(minibatch.child, 2)} on ${plural(minibatch.n, 'task')}` }]),
-    ...(repairs === 0 ? [] : [{ label: 'Repaired', value: `${plural(repairs, 'time')}${rejection === null || status === 'rejected' ? '' : `: ${rejection.message}`}` }]),
-    { label: 'Cost', value: spentText(cost) },
+    { label: t('State'), value: origin === 'source' ? originText(candidate) : `${stateText(candidate)}, ${originText(candidate)}` },
+    ...(validation === null ? [] : [{ label: t('Validation'), value: onTasks(number(validation.mean_reward, 3), validation.n) }]),
+    ...(test === null ? [] : [{ label: t('Held-out'), value: onTasks(number(test.mean_reward, 3), test.n) }]),
+    ...(minibatch === null ? [] : [{ label: t('Minibatch'), value: onTasks(`${number(minibatch.parent, 2)} → ${number(minibatch.child, 2)}`, minibatch.n) }]),
+    ...(repairs === 0 ? [] : [{ label: t('Repaired'), value: [plural(repairs, '{0} time', '{0} times'), ...(rejection === null || status === 'rejected' ? [] : [rejection.message])].join(': ') }]),
+    { label: t('Cost'), value: spentText(cost) },
   ];
 }
+
+const onTasks = (score: string, count: number): string => `${score} (${plural(count, '{0} task', '{0} tasks')})`;

@@ -1,25 +1,36 @@
+import { t } from '../../../trainer/protocol/l10n.ts';
 import type { Candidate, Optimization } from '../../../trainer/protocol/optimize.ts';
 import type { CandidateRow } from '../../../trainer/protocol/prompt-views.ts';
 import { number } from '../format.ts';
 import { winsAndLosses } from './task-rows.ts';
 
-const originWords: Record<Candidate['origin'], string> = {
-  source: 'the prompt of the source', gradient: 'by critique', reflection: 'by reflection', merge: 'merged', hand: 'by hand',
-};
-
-export const stateWords: Record<Candidate['status'], string> = { proposed: 'being tried', rejected: 'rejected', dropped: 'dropped', kept: 'kept' };
+export function stateText({ status }: Candidate): string {
+  switch (status) {
+    case 'proposed': return t('being tried');
+    case 'rejected': return t('rejected');
+    case 'dropped': return t('dropped');
+    case 'kept': return t('kept');
+  }
+}
 
 /** `c0` is the original, `c7` Candidate 7, `h1` By hand 1. */
 export function candidateTitle(candidate_id: string): string {
-  if (candidate_id === 'c0') return 'Original';
+  if (candidate_id === 'c0') return t('Original');
   const [, kind, count] = /^([ch])(\d+)$/.exec(candidate_id) ?? [];
-  return kind === undefined ? candidate_id : `${kind === 'h' ? 'By hand' : 'Candidate'} ${count}`;
+  if (kind === undefined || count === undefined) return candidate_id;
+  return kind === 'h' ? t('By hand {0}', count) : t('Candidate {0}', count);
 }
 
 /** Where a candidate's text came from, in words. */
 export function originText({ origin, parents }: Candidate): string {
-  if (origin === 'source') return originWords.source;
-  return `${originWords[origin]} from ${parents.map((parent) => candidateTitle(parent).toLowerCase()).join(' and ')}`;
+  const from = parents.map(candidateTitle).join(', ');
+  switch (origin) {
+    case 'source': return t('the prompt of the source');
+    case 'gradient': return t('by critique, from {0}', from);
+    case 'reflection': return t('by reflection, from {0}', from);
+    case 'merge': return t('merged from {0}', from);
+    case 'hand': return t('by hand, from {0}', from);
+  }
 }
 
 /** The search as a tree, depth first: each candidate below the first one it came from. `applied`: the one whose texts are in the source. */
@@ -61,9 +72,9 @@ export function scoreText({ validation, minibatch }: Candidate): string {
 
 function noteOf(candidate: Candidate): string {
   if (candidate.origin === 'source') return '';
-  return `${stateWords[candidate.status]}, ${originText(candidate)}`;
+  return `${stateText(candidate)}, ${originText(candidate)}`;
 }
 
 function hintOf({ status, critique, rejection }: Candidate): string {
-  return [...(rejection === null ? [] : [`${status === 'rejected' ? 'Rejected' : 'Repaired'}: ${rejection.message}`]), ...(critique === null ? [] : [critique])].join('\n\n');
+  return [...(rejection === null ? [] : [status === 'rejected' ? t('Rejected: {0}', rejection.message) : t('Repaired: {0}', rejection.message)]), ...(critique === null ? [] : [critique])].join('\n\n');
 }

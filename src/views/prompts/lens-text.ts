@@ -1,7 +1,8 @@
+import { plural, t } from '../../../trainer/protocol/l10n.ts';
 import type { Optimization } from '../../../trainer/protocol/optimize.ts';
 import type { Run } from '../../../trainer/protocol/run.ts';
 import { isActive } from '../../runs/run-book.ts';
-import { compact, number, plural } from '../format.ts';
+import { compact, number } from '../format.ts';
 import { resultOf } from './search-result.ts';
 
 /** What the line above a prompt offers. */
@@ -36,9 +37,12 @@ export function lensState(prompt_id: string, text: string, searches: readonly { 
 
 export function lensText(state: LensState): string {
   switch (state.kind) {
-    case 'none': return '$(wand) Optimize prompt';
-    case 'scored': return `$(wand) Optimize (${number(state.score, 2)})`;
-    case 'improved': return `$(lightbulb-sparkle) ${number(state.before, 2)} → ${number(state.after, 2)} · Review`;
-    case 'running': return `$(sync~spin) Optimizing: ${state.limit === null ? plural(state.rollouts, 'rollout') : `${compact(state.rollouts)} of ${plural(state.limit, 'rollout')}`}${state.best === null ? '' : ` · best ${number(state.best, 2)}`}`;
+    case 'none': return `$(wand) ${t('Optimize prompt')}`;
+    case 'scored': return `$(wand) ${t('Optimize ({0})', number(state.score, 2))}`;
+    case 'improved': return `$(lightbulb-sparkle) ${t('{0} → {1} · Review', number(state.before, 2), number(state.after, 2))}`;
+    case 'running': {
+      const done = state.limit === null ? plural(state.rollouts, '{0} rollout', '{0} rollouts') : t('{0} of {1}', compact(state.rollouts), plural(state.limit, '{0} rollout', '{0} rollouts'));
+      return ['$(sync~spin) ' + t('Optimizing: {0}', done), ...(state.best === null ? [] : [t('best {0}', number(state.best, 2))])].join(' · ');
+    }
   }
 }

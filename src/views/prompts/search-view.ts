@@ -1,3 +1,4 @@
+import { t } from '../../../trainer/protocol/l10n.ts';
 import type { Optimization } from '../../../trainer/protocol/optimize.ts';
 import type { DiffBase, HistoryItem, SearchView } from '../../../trainer/protocol/prompt-views.ts';
 import type { Run } from '../../../trainer/protocol/run.ts';
@@ -26,9 +27,9 @@ export function searchView({ run, waiting }: RunEntry, search: Optimization | nu
   const common = {
     header: runHeader(run),
     actions: { pause: active && !paused, resume: active ? paused : isResumable(run), finish: active, stop: active },
-    waiting: waiting === null ? null : `Waiting on ${waiting.on} for ${duration(Math.max(60, now - waiting.since))}.`,
+    waiting: waiting === null ? null : t('Waiting on {0} for {1}.', waiting.on, duration(Math.max(60, now - waiting.since))),
   };
-  if (search === null) return { ...common, budget: [], spent: '', verdict: null, chart: { unit: 'rollouts', limit: null, points: [], line: [], unitRange: true }, tree: null, selected: null };
+  if (search === null) return { ...common, budget: [], spent: '', verdict: null, chart: { unit: '', limit: null, points: [], line: [], unitRange: true }, tree: null, selected: null };
   const applied = appliedCandidate(search, choice.source);
   const selected = search.candidates.find(({ candidate_id }) => candidate_id === (choice.candidate_id ?? search.best));
   return {
@@ -56,7 +57,7 @@ export function historyItem(run: Run, search: Optimization | null, source: Searc
   return {
     run_id: run.run_id,
     title: new Date(run.create_time * 1000).toLocaleString([], { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' }),
-    note: [search?.algorithm === 'baseline' ? 'measured' : search?.algorithm.toUpperCase() ?? '', searchOutcome(run)].filter((part) => part !== '').join(' · '),
+    note: [search?.algorithm === 'baseline' ? t('measured') : search?.algorithm.toUpperCase() ?? '', searchOutcome(run)].filter((part) => part !== '').join(' · '),
     status: runHeader(run).status,
     shown,
     applied: applied === 'c0' ? 'original' : found && applied === result.best.candidate_id ? 'best' : null,

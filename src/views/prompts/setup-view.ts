@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { t } from '../../../trainer/protocol/l10n.ts';
 import { ApoConfig, GepaConfig } from '../../../trainer/protocol/optimize.ts';
 import type { OptimizeAlgorithm, OptimizeRequest } from '../../../trainer/protocol/optimize.ts';
 import type { AlgorithmChoice, Limits, SetupPatch, SetupView } from '../../../trainer/protocol/prompt-views.ts';
@@ -30,10 +31,10 @@ export const defaultSetup = (): Setup => ({
   model: null, optimizer: null, maxChars: null, seed: 0, apo: ApoConfig.parse({}), gepa: GepaConfig.parse({}), left: [],
 });
 
-const algorithms: AlgorithmChoice[] = [
-  { value: 'gepa', label: 'GEPA', help: 'Reflective evolution: rewrites a prompt from what went wrong, and keeps every text that is best on some task.' },
-  { value: 'apo', label: 'APO', help: 'Textual gradients: criticises the prompt, edits it by the critique, and keeps the best few of each round.' },
-  { value: 'baseline', label: 'Only measure', help: 'Scores the prompts as they are and changes nothing.' },
+const algorithms = (): AlgorithmChoice[] => [
+  { value: 'gepa', label: 'GEPA', help: t('Reflective evolution: rewrites a prompt from what went wrong, and keeps every text that is best on some task.') },
+  { value: 'apo', label: 'APO', help: t('Textual gradients: criticises the prompt, edits it by the critique, and keeps the best few of each round.') },
+  { value: 'baseline', label: t('Only measure'), help: t('Scores the prompts as they are and changes nothing.') },
 ];
 
 /** The settings of APO and GEPA as their schemas describe them. */
@@ -61,10 +62,10 @@ export function setupView(setup: Setup, { prompts, nameOf, config, starting }: S
   const name = (path: string | null): string | null => (path === null ? null : nameOf(path));
   const { algorithm, limits, prices, maxChars, seed } = setup;
   return {
-    algorithms, algorithm, limits, prices, maxChars, seed, starting,
+    algorithms: algorithms(), algorithm, limits, prices, maxChars, seed, starting,
     data: name(setup.data), validation: name(setup.validation), test: name(setup.test),
-    model: setup.model === null ? (config === null ? 'None chosen' : `As in ${nameOf(config)}`) : modelName(setup.model),
-    optimizer: setup.optimizer === null ? 'The agent’s own' : modelName(setup.optimizer),
+    model: setup.model === null ? (config === null ? t('None chosen') : t('As in {0}', nameOf(config))) : modelName(setup.model),
+    optimizer: setup.optimizer === null ? t('The agent’s own') : modelName(setup.optimizer),
     defaultMaxChars: Math.max(2000, 4 * Math.max(0, ...(prompts ?? []).map(({ text }) => text.length))),
     fields: fields.map((field) => ({ ...field, value: ({ ...setup[field.algorithm] } as Record<string, number | boolean>)[field.key] ?? 0 })),
     problem: problemOf(setup, prompts, config),
@@ -72,17 +73,17 @@ export function setupView(setup: Setup, { prompts, nameOf, config, starting }: S
 }
 
 function modelName(model: ChosenModel): string {
-  return model.kind === 'editor' ? `${model.name}, through VS Code` : model.name ?? model.url;
+  return model.kind === 'editor' ? t('{0}, through VS Code', model.name) : model.name ?? model.url;
 }
 
 function problemOf({ data, model, limits, prices, left, algorithm }: Setup, prompts: readonly Prompt[] | null, config: string | null): string | null {
-  if (prompts === null) return 'The prompts of the agent are being read.';
-  if (prompts.length === 0) return 'No prompt of this agent was found.';
-  if (algorithm !== 'baseline' && prompts.every(({ prompt_id }) => left.includes(prompt_id))) return 'Choose a prompt to change.';
-  if (data === null) return 'Choose the tasks to learn from.';
-  if (model === null && config === null) return 'Choose the model that answers the agent.';
-  if (Object.values(limits).every((limit) => limit === null)) return 'Set at least one limit.';
-  if (limits.usd !== null && (prices.input === null || prices.output === null)) return 'A limit in money needs the prices of the model.';
+  if (prompts === null) return t('The prompts of the agent are being read.');
+  if (prompts.length === 0) return t('No prompt of this agent was found.');
+  if (algorithm !== 'baseline' && prompts.every(({ prompt_id }) => left.includes(prompt_id))) return t('Choose a prompt to change.');
+  if (data === null) return t('Choose the tasks to learn from.');
+  if (model === null && config === null) return t('Choose the model that answers the agent.');
+  if (Object.values(limits).every((limit) => limit === null)) return t('Set at least one limit.');
+  if (limits.usd !== null && (prices.input === null || prices.output === null)) return t('A limit in money needs the prices of the model.');
   return null;
 }
 

@@ -49,7 +49,7 @@ describe('the search tree', () => {
     const [rejected] = rows.filter(({ state }) => state === 'rejected');
     assert.match(rejected?.hint ?? '', /^Rejected: The variable \{request\} is gone.*\n\nThe text is longer/s);
     assert.match(rows.find(({ candidate_id }) => candidate_id === 'c4')?.hint ?? '', /^Repaired: The text had 2,431 characters/);
-    assert.equal(rows.find(({ candidate_id }) => candidate_id === 'c5')?.note, 'kept, merged from candidate 1 and candidate 4');
+    assert.equal(rows.find(({ candidate_id }) => candidate_id === 'c5')?.note, 'kept, merged from Candidate 1, Candidate 4');
   });
 
   it('marks the best and the one that is in the source', () => {
@@ -93,7 +93,7 @@ describe('the outcome of a search', () => {
     assert.equal(chance?.title, 'No improvement found');
     assert.match(chance.text, /could be chance: 0\.550 → 0\.810, \+0\.020, 95 % CI −0\.050 to \+0\.090/);
     const none = verdictOf(done({ result: aResult({ improved: false, difference: null }) }), aSearch());
-    assert.match(none?.text ?? '', /^No text scored better than the original \(0\.550 on 20 held-out tasks\)/);
+    assert.match(none?.text ?? '', /^No text scored better than the original: 0\.550 on 20 held-out tasks/);
   });
 
   it('is not made up for a search that ended without a report', () => {
