@@ -84,7 +84,7 @@ export class Lab {
 
   /** The source as it is: the first candidate, and the one to beat. */
   source(): Candidate {
-    return this.pool.byId('c0') ?? this.pool.add({ parents: [], origin: 'source', round: 0, texts: Object.fromEntries(this.prompts.map(({ prompt_id, text }) => [prompt_id, text])), status: 'kept' });
+    return this.pool.byId('c0') ?? this.pool.add({ parents: [], origin: 'source', round: 0, texts: Object.fromEntries(this.prompts.map(({ prompt_id, text }) => [prompt_id, text])) });
   }
 
   /** Results of a candidate on tasks of a part, in their order; what has not been run yet is run. Throws SearchOver. */

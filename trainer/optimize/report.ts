@@ -41,10 +41,11 @@ export async function selectWinner(lab: Lab): Promise<Candidate> {
     if (fresh.length > 0) await lab.measure(candidate, 'train', fresh);
     else await lab.measure(candidate, 'validation', lab.validation.slice(0, each), 1);
   }
-  // Paired: against the first on validation, over the tasks that both have run; on training tasks these are the fresh ones alone.
-  return finalists.map((candidate) => ({ candidate, ahead: candidate === best ? 0 : leadOn(candidate, best, fresh) })).reduce((winner, each_) => (next.ahead > winner.ahead ? next : winner)).candidate;
+  const ahead = finalists.map((candidate) => (candidate === best ? 0 : leadOn(candidate, best, fresh)));
+  return finalists[ahead.indexOf(Math.max(...ahead))] ?? best;
 }
 
+/** Over the validation tasks and the fresh ones, task by task. */
 function leadOn(candidate: Candidate, rival: Candidate, fresh: readonly Task[]): number {
   const ids = new Set(fresh.map(({ id }) => id));
   const counted = (of: Candidate): Candidate => ({ ...of, results: of.results.filter(({ part, task_id }) => part === 'validation' || (part === 'train' && ids.has(task_id))) });

@@ -5,7 +5,7 @@ import type { Lab } from '../optimize/lab.ts';
 import { noCost } from '../optimize/meter.ts';
 import { fingerprintOf, partsOf, type Parts } from '../optimize/parts.ts';
 import { Proposer } from '../optimize/proposer.ts';
-import { heldOutReport, selectWinner } from '../optimize/report.ts';
+import { heldOutReport, reserveFor, selectWinner } from '../optimize/report.ts';
 import { RolloutEvaluator } from '../optimize/rollout-evaluator.ts';
 import { search } from '../optimize/search.ts';
 import { overlayOf } from '../prompts/overlay.ts';
@@ -140,7 +140,12 @@ async function withinMinutes<T>(lab: Lab, minutes: number | undefined, work: () 
 async function loadParts({ data, request, seed }: OptimizePlan, workspace: string): Promise<Parts> {
   const load = async (file: string | undefined) => (file === undefined ? null : loadTasks(path.resolve(workspace, file)));
   const given = { data: await loadTasks(data), validation: await load(request.validation), test: await load(request.test) };
-  return partsOf(given, { algorithm: request.algorithm, budget: request.budget, seed });
+  const parts = partsOf(given, { algorithm: request.algorithm, budget: request.budget, seed });
+  const least = reserveFor(parts, request.budget.rollouts) + parts.validation.length + 2;
+  if (request.algorithm !== 'baseline' && request.budget.rollouts !== undefined && request.budget.rollouts < least) {
+    throw new TrainerError('bad_input', `A budget of ${request.budget.rollouts} rollouts is too small: measuring the ${parts.test.length} held-out tasks twice and the ${parts.validation.length} validation tasks once leaves nothing to search with. Give at least ${3 * least}, or smaller files of tasks.`);
+  }
+  return parts;
 }
 
 /** A new record, or that of the search that goes on; its tasks and prompts must be as they were. */

@@ -2,7 +2,7 @@ import type { Parts } from '../optimize/parts.ts';
 import type { Texts } from '../optimize/pool.ts';
 import type { CheckTexts, ProposerOptions } from '../optimize/proposer.ts';
 import { checkText } from '../prompts/check-text.ts';
-import { leaks } from '../prompts/leaks.ts';
+import { leakCheck } from '../prompts/leaks.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import type { OptimizeRequest } from '../protocol/optimize.ts';
 import type { Prompt } from '../protocol/prompts.ts';
@@ -13,12 +13,12 @@ const alwaysAllowed = 2000;
 /** What a new text must keep to: its variables and syntax, its length, and no answers out of the data. */
 export function promptRules(prompts: readonly Prompt[], { max_prompt_chars }: Pick<OptimizeRequest, 'max_prompt_chars'>, parts: Parts): Pick<ProposerOptions, 'check' | 'limit'> {
   const limit = max_prompt_chars ?? Math.max(alwaysAllowed, 4 * Math.max(0, ...prompts.map(({ text }) => text.length)));
-  const inputs = [...parts.train, ...parts.validation, ...parts.test].map(({ input }) => input);
+  const leak = leakCheck(prompts, [...parts.train, ...parts.validation, ...parts.test].map(({ input }) => input));
   return {
     limit,
     check: (prompt, texts) => {
       const text = texts[prompt.prompt_id] ?? prompt.text;
-      return checkText(prompt, text, limit) ?? leaks(prompt, text, inputs);
+      return checkText(prompt, text, limit) ?? leak({ [prompt.prompt_id]: text });
     },
   };
 }
