@@ -33,6 +33,8 @@ export interface LabOptions {
   meter: Meter;
   /** Everything ends: the run was cancelled. */
   signal: AbortSignal;
+  /** Candidates of this search from an earlier process, which it will propose again. */
+  recorded?: readonly Candidate[];
   changed?: (candidate: Candidate) => void;
 }
 
@@ -54,7 +56,7 @@ export class Lab {
   readonly #end = new AbortController();
   #highest = 1;
 
-  constructor({ prompts, train, validation, seed, evaluator, meter, signal, changed }: LabOptions) {
+  constructor({ prompts, train, validation, seed, evaluator, meter, signal, recorded, changed }: LabOptions) {
     this.prompts = prompts;
     this.train = train;
     // Heats run the first ones first, and files are often sorted.
@@ -63,7 +65,7 @@ export class Lab {
     this.evaluator = evaluator;
     this.meter = meter;
     this.#signal = signal;
-    this.pool = new Pool({ spent: () => meter.spent, ...(changed ? { changed } : {}) });
+    this.pool = new Pool({ spent: () => meter.spent, recorded, changed });
   }
 
   /** Aborted when the search must not go on; the report may. */
@@ -82,7 +84,7 @@ export class Lab {
 
   /** The source as it is: the first candidate, and the one to beat. */
   source(): Candidate {
-    return this.pool.byId('c0') ?? this.pool.add({ parents: [], origin: 'source', round: 0, texts: Object.fromEntries(this.prompts.map(({ prompt_id, text }) => [prompt_id, text])), status: 'kept' });
+    return this.pool.byId('c0') ?? this.pool.add({ parents: [], origin: 'source', round: 0, texts: Object.fromEntries(this.prompts.map(({ prompt_id, text }) => [prompt_id, text])) });
   }
 
   /** Results of a candidate on tasks of a part, in their order; what has not been run yet is run. Throws SearchOver. */

@@ -23,6 +23,8 @@ export interface MeterOptions {
   prices?: Prices | undefined;
   /** Rollouts that the search must leave for the report. */
   reserve?: number;
+  /** By an earlier process. */
+  spent?: OptimizeCost;
   /** Seconds the search has worked so far. */
   seconds?: () => number;
 }
@@ -30,11 +32,15 @@ export interface MeterOptions {
 /** Adds up what a search spends and ends it in time for its report. */
 export class Meter {
   readonly #options: MeterOptions;
-  readonly #spent = noCost();
+  readonly #spent: OptimizeCost;
 
   constructor(options: MeterOptions) {
     this.#options = options;
-    if (options.prices) this.#spent.usd = 0;
+    this.#spent = { ...(options.spent ?? { ...noCost(), usd: options.prices ? 0 : null }) };
+  }
+
+  get budget(): Budget {
+    return this.#options.budget;
   }
 
   get spent(): OptimizeCost {
@@ -61,12 +67,6 @@ export class Meter {
       || (spent.usd ?? 0) * reserved >= (budget.usd ?? Infinity)
       || spent.seconds * reserved >= (budget.minutes ?? Infinity) * 60;
     if (over) throw new SearchOver('budget');
-  }
-
-  /** Rollouts the search may still make. */
-  get left(): number {
-    const { budget, reserve = 0 } = this.#options;
-    return Math.max(0, (budget.rollouts ?? Infinity) - this.#spent.rollouts - reserve);
   }
 
   get #seconds(): number {

@@ -11,7 +11,7 @@ export interface Parts { train: Task[]; validation: Task[]; test: Task[] }
 export interface Given { data: Task[]; validation: Task[] | null; test: Task[] | null }
 
 /** Shares that are split off, and how much of the rollouts one run of a part may cost. */
-const shares = { validation: { ofTasks: 0.3, ofRollouts: 0.1, least: 8, most: 50 }, test: { ofTasks: 0.3, ofRollouts: 0.15, least: 10, most: 100 } };
+const shares = { validation: { ofTasks: 0.3, ofRollouts: 0.1, least: 8, most: 50 }, test: { ofTasks: 0.3, ofRollouts: 0.12, least: 10, most: 100 } };
 
 /**
  * The parts as given; what is missing is split off the data, repeatably and the same for every algorithm, in a size that the budget can

@@ -43,19 +43,24 @@ export function handDraft(parent: Candidate, texts: Texts): Draft {
 /** All candidates of a search. Whatever changes is told at once, so that it is recorded before anything builds on it. */
 export class Pool {
   readonly all: Candidate[] = [];
+  readonly #recorded: readonly Candidate[];
   readonly #changed: (candidate: Candidate) => void;
   readonly #spent: () => OptimizeCost;
 
-  constructor(options: { spent: () => OptimizeCost; changed?: (candidate: Candidate) => void }) {
-    this.#spent = options.spent;
-    this.#changed = options.changed ?? (() => {});
+  constructor({ spent, recorded = [], changed = () => {} }: { spent: () => OptimizeCost; recorded?: readonly Candidate[] | undefined; changed?: ((candidate: Candidate) => void) | undefined }) {
+    this.#spent = spent;
+    this.#recorded = recorded;
+    this.#changed = changed;
   }
 
+  /** A new candidate; one that an interrupted search had proposed before stays pinned. */
   add(draft: Draft): Candidate {
-    return this.take(newCandidate(this.all, draft, this.#spent()));
+    const candidate = newCandidate(this.all, draft, this.#spent());
+    const twin = this.#recorded.find(({ candidate_id, texts }) => candidate_id === candidate.candidate_id && canonicalJson(texts) === canonicalJson(candidate.texts));
+    return this.take(twin ? { ...candidate, pinned: twin.pinned, create_time: twin.create_time } : candidate);
   }
 
-  /** A candidate that exists already: of the record of an interrupted search. */
+  /** A candidate as it was recorded. */
   take(candidate: Candidate): Candidate {
     this.all.push(candidate);
     this.#changed(candidate);

@@ -2,23 +2,28 @@ import type { Task } from '../datasets/tasks.ts';
 import { compare } from '../evaluation/compare.ts';
 import type { Candidate, OptimizeResult } from '../protocol/optimize.ts';
 import type { Lab } from './lab.ts';
+import type { Parts } from './parts.ts';
 import { lead, taskScores } from './scores.ts';
 
 /** Candidates that are measured once more, at most. */
 const mostFinalists = 3;
+/** Of the rollouts of a search. */
+const shareAgain = 0.1;
 
 /** Rollouts to be kept for the report: source and winner on the test tasks, and the finalists once more. */
-export function reserveFor(test: readonly Task[], validation: readonly Task[], rollouts: number | undefined): number {
-  const again = Math.min(mostFinalists * validation.length, Math.floor((rollouts ?? Infinity) * 0.15));
-  return 2 * test.length + again;
+export function reserveFor({ test, validation }: Parts, rollouts: number | undefined): number {
+  return 2 * test.length + rolloutsAgain(validation, rollouts);
+}
+
+function rolloutsAgain(validation: readonly Task[], rollouts: number | undefined): number {
+  return Math.min(mostFinalists * validation.length, Math.floor((rollouts ?? Infinity) * shareAgain));
 }
 
 /**
  * The winner on validation. The highest of many noisy scores is as a rule a lucky one, so candidates that the noise does not tell from
  * it are run on further tasks first: training tasks that none of them comes from, else the validation tasks with other seeds.
- * `rollouts`: how many that may take.
  */
-export async function selectWinner(lab: Lab, rollouts: number): Promise<Candidate> {
+export async function selectWinner(lab: Lab): Promise<Candidate> {
   const best = lab.best();
   const close = lab.pool.kept
     .filter((candidate) => candidate !== best && lab.validated(candidate))
@@ -26,7 +31,7 @@ export async function selectWinner(lab: Lab, rollouts: number): Promise<Candidat
     .filter(({ mean, error }) => mean + error >= 0)
     .sort((a, b) => b.mean - a.mean);
   const finalists = [best, ...close.map(({ candidate }) => candidate)].slice(0, mostFinalists);
-  const each = Math.floor(rollouts / finalists.length);
+  const each = Math.floor(rolloutsAgain(lab.validation, lab.meter.budget.rollouts) / finalists.length);
   if (finalists.length === 1 || each < 2) return best;
 
   const seen = new Set(finalists.flatMap((candidate) => [candidate, ...lab.pool.ancestors(candidate)]).flatMap(({ results }) => results.flatMap(({ part, task_id }) => (part === 'train' ? [task_id] : []))));
@@ -36,10 +41,11 @@ export async function selectWinner(lab: Lab, rollouts: number): Promise<Candidat
     if (fresh.length > 0) await lab.measure(candidate, 'train', fresh);
     else await lab.measure(candidate, 'validation', lab.validation.slice(0, each), 1);
   }
-  // Paired: against the first on validation, over the tasks that both have run; on training tasks these are the fresh ones alone.
-  return finalists.map((candidate) => ({ candidate, ahead: candidate === best ? 0 : leadOn(candidate, best, fresh) })).reduce((winner, each_) => (each_.ahead > winner.ahead ? each_ : winner)).candidate;
+  const ahead = finalists.map((candidate) => (candidate === best ? 0 : leadOn(candidate, best, fresh)));
+  return finalists[ahead.indexOf(Math.max(...ahead))] ?? best;
 }
 
+/** Over the validation tasks and the fresh ones, task by task. */
 function leadOn(candidate: Candidate, rival: Candidate, fresh: readonly Task[]): number {
   const ids = new Set(fresh.map(({ id }) => id));
   const counted = (of: Candidate): Candidate => ({ ...of, results: of.results.filter(({ part, task_id }) => part === 'validation' || (part === 'train' && ids.has(task_id))) });

@@ -27,5 +27,7 @@ export async function search(algorithm: OptimizeAlgorithm, lab: Lab, proposer: P
   } catch (error) {
     if (error instanceof SearchOver) return error.reason;
     throw error;
+  } finally {
+    for (const candidate of lab.pool.all) if (candidate.status === 'proposed' && candidate.origin !== 'hand') lab.pool.update(candidate, { status: candidate.origin === 'source' ? 'kept' : 'dropped' });
   }
 }

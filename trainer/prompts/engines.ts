@@ -1,7 +1,7 @@
 import type { Prompt, PromptVariable } from '../protocol/prompts.ts';
 import { freeVariables } from './jinja.ts';
 import { isHole, merged } from './pieces.ts';
-import type { Hole, Piece } from './pieces.ts';
+import type { Piece } from './pieces.ts';
 
 export type Engine = Prompt['engine'];
 
@@ -101,12 +101,4 @@ function mustacheVariables(text: string): PromptVariable[] | null {
     if (variable !== '.' && !variables.has(variable)) variables.set(variable, { name: variable, placeholder });
   }
   return open.length > 0 ? null : [...variables.values()];
-}
-
-/** Placeholders that something else than the variables would have to fill in, e.g. `{nmae}`. Braces that cannot be one are text. */
-export function strayPlaceholders(text: string, engine: Engine, host: 'python' | 'script' | 'file', holes: readonly Hole[]): string[] {
-  if (engine === 'none' || engine === 'jinja' || engine === 'mustache') return [];
-  const pattern = engine === 'literal' && host === 'script' ? /\$\{\s*[A-Za-z_$][\w$.]*\s*\}/g : /\{[A-Za-z_]\w*\}/g;
-  const known = new Set(holes.map(({ placeholder }) => placeholder));
-  return [...new Set([...text.matchAll(pattern)].map(([found]) => found))].filter((found) => !known.has(found));
 }

@@ -1,7 +1,9 @@
 import { TrainerError } from '../protocol/errors.ts';
 import { Optimization, type Candidate } from '../protocol/optimize.ts';
 import { handDraft, newCandidate } from '../optimize/pool.ts';
+import { checkText } from '../prompts/check-text.ts';
 import type { Store } from '../store/store.ts';
+import { requireUsable } from './prompt-rules.ts';
 
 /** What one can do to a search while it goes. */
 export interface LiveSearch {
@@ -49,8 +51,11 @@ export class Searches {
 
   /** Records a candidate written by hand for a search that is over; the search scores it when it goes on. */
   addRecorded(run_id: string, parent: string, texts: Record<string, string>): Candidate {
-    const { best, spent, candidates } = this.get(run_id);
-    const candidate = newCandidate(candidates, handDraft(this.candidate(run_id, parent), texts), spent);
+    const { best, spent, candidates, prompts } = this.get(run_id);
+    const from = this.candidate(run_id, parent);
+    const draft = handDraft(from, texts);
+    requireUsable(prompts, draft.texts, from.texts, (prompt, { [prompt.prompt_id]: text = prompt.text }) => checkText(prompt, text));
+    const candidate = newCandidate(candidates, draft, spent);
     this.#store.putCandidate(run_id, candidate, { best, spent });
     return candidate;
   }
