@@ -28,7 +28,7 @@ export class ChangePreview implements TextDocumentContentProvider {
     const [first] = changes;
     if (first === undefined) return false;
     const sides = changes.map(({ document, proposed }) => [document.uri, this.provide(document.uri.with({ scheme: previewScheme, query: '' }), proposed)] as const);
-    const title = changes.length === 1 ? l10n.t('{0}: what would change', basename(first.document.fileName)) : l10n.t('{0} files: what would change', changes.length);
+    const title = changes.length === 1 ? l10n.t('{0}: what would change', basename(first.document.fileName)) : l10n.t('What would change');
     if (sides[0] !== undefined && sides.length === 1) await commands.executeCommand('vscode.diff', ...sides[0], title, { preview: true });
     else await commands.executeCommand('vscode.changes', title, sides.map(([original, modified]) => [original, original, modified]));
     const apply = l10n.t('Apply');
@@ -52,7 +52,7 @@ export class ChangePreview implements TextDocumentContentProvider {
   }
 
   private tabsOf(title: string): Tab[] {
-    return this.vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs).filter(({ label }) => label === title);
+    return this.vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs).filter(({ label }) => label.startsWith(title)); // of several files VS Code adds how many
   }
 
   /** Closing the diff is an answer too. */

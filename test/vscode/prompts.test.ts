@@ -273,6 +273,7 @@ describe('prompts in a real VS Code', function () {
     await open().page.locator('.tab', { hasText: 'PICK: source and candidate' }).waitFor();
     assert.match(onDisk('agent.py'), /exactly one room/);
     writeFileSync(join(folder, 'agent.py'), roomAgent);
+    await open().openFile('agent.py');
     await lens('0.55 → 0.81 · Review').waitFor({ timeout: 60_000 });
   });
 
@@ -309,9 +310,12 @@ describe('prompts in a real VS Code', function () {
     assert.equal(await frame.locator('.agent-choice select').evaluate((element) => (element as unknown as { selectedOptions: { textContent: string }[] }).selectedOptions[0]?.textContent), 'guide');
     await open().screenshot('prompts-several');
     await button(frame, 'Apply').click();
-    await open().page.locator('.tab', { hasText: '2 files: what would change' }).waitFor();
+    const preview = open().page.locator('.tab', { hasText: 'What would change' });
+    await preview.waitFor();
+    await until(async () => await open().page.locator('.multiDiffEntry .line-insert').count() >= 2, 60_000);
     await open().screenshot('prompts-apply-several');
     await toast('these 2 prompts').locator('.monaco-button', { hasText: 'Apply' }).click();
+    await preview.waitFor({ state: 'detached' });
     await saved('prompts/tone.md', (text) => text === texts[tone]);
     await until(() => onDisk('guide.py') === guide.replace('Answer in one sentence.', texts[rules] ?? ''));
   });
