@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Frame, Locator } from 'playwright-core';
+import { startPromptServer } from '../../bench/fixtures/prompt-server.ts';
+import type { PromptServer } from '../../bench/fixtures/prompt-server.ts';
+import { worldTasks } from '../../bench/fixtures/prompt-world.ts';
+import { pythonAgent } from '../integration/optimize/agents.ts';
+import { until } from './poll.ts';
+import { packedExtension, realVSCode } from './real-vscode.ts';
+import { VSCodeWindow } from './window.ts';
+
+const original = 'Book a room for: {request} Explain your reasons at length.';
+
+/** The packed extension with its own trainer in a real VS Code: a prompt is tuned against a scripted model server. */
+describe('tuning a prompt in a real VS Code', function () {
+  this.timeout(300_000);
+  let folder = '';
+  let model: PromptServer;
+  let window: VSCodeWindow | undefined;
+
+  before(async function () {
+    const code = await realVSCode();
+    if ('missing' in code) {
+      console.log(`    skipped: ${code.missing}`);
+      return this.skip();
+    }
+    model = await startPromptServer();
+    folder = mkdtempSync(join(tmpdir(), 'agent-trainer-optimize-'));
+    writeFileSync(join(folder, 'agent.py'), pythonAgent);
+    writeFileSync(join(folder, 'tasks.jsonl'), worldTasks('w', 40).map(({ input }) => `${JSON.stringify(input)}\n`).join(''));
+    writeFileSync(join(folder, 'agent-trainer.json'), JSON.stringify({ agent: 'agent.py', data: { train: 'tasks.jsonl' }, model: { endpoint: model.url, name: 'agent' }, runner: { n_runners: 2 } }));
+    window = await VSCodeWindow.open(code, packedExtension(), folder);
+  });
+
+  afterEach(async function () {
+    if (this.currentTest?.state === 'failed') await window?.screenshot(`failed-${this.currentTest.title.replace(/\W+/g, '-')}`);
+  });
+
+  after(async () => {
+    await window?.close();
+    await model?.close();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
+
+  const open = (): VSCodeWindow => window ?? assert.fail('no window');
+  const panel = (): Promise<Frame> => open().webview('.agent-choice');
+  const button = (frame: Frame, text: string): Locator => frame.locator('vscode-button', { hasText: text }).first();
+  const lens = (text: string | RegExp): Locator => open().page.locator('.editor-instance .codelens-decoration a', { hasText: text }).first();
+  const onDisk = (): string => readFileSync(join(folder, 'agent.py'), 'utf8');
+
+  async function saved(isRight: (text: string) => boolean): Promise<void> {
+    await until(async () => {
+      await open().command('File: Save All');
+      return isRight(onDisk());
+    }, 60_000);
+  }
+
+  it('a search that starts from the lens shows its candidates as they come', async () => {
+    await open().openFile('agent.py');
+    await lens('Optimize prompt').click({ timeout: 60_000 });
+    const frame = await panel();
+    await frame.locator('.chosen-value', { hasText: 'tasks.jsonl' }).waitFor({ timeout: 60_000 });
+    await frame.locator('label', { hasText: 'Rollouts' }).locator('input').fill('90');
+    await frame.locator('#algorithm').focus();
+    await button(frame, 'Start search').click();
+    await frame.locator('[data-candidate=c0]').waitFor({ timeout: 120_000 });
+    await frame.locator('[data-candidate=c1]').waitFor({ timeout: 120_000 });
+    await lens(/Optimizing: \d+ of 90 rollouts/).waitFor();
+    await open().screenshot('real-optimize-running');
+    await frame.locator('.status-text', { hasText: 'Finished' }).waitFor({ timeout: 240_000 });
+    await frame.locator('.verdict-title').waitFor();
+    await open().screenshot('real-optimize-done');
+    assert.ok(model.calls.optimizer > 0);
+    assert.ok(await frame.locator('[role=treeitem]').count() > 1);
+  });
+
+  it('its best text goes into the source, and one undo gives back every byte', async () => {
+    const frame = await panel();
+    await button(frame, 'Edit…').click();
+    const best = await frame.locator('textarea').inputValue();
+    await button(frame, 'Cancel').click();
+    assert.notEqual(best, original);
+    assert.ok(best.includes('{request}'));
+    await button(frame, 'Apply…').click();
+    await open().page.locator('.monaco-diff-editor .line-insert').first().waitFor({ timeout: 60_000 });
+    await open().page.locator('.notification-list-item', { hasText: 'into the source?' }).locator('.monaco-button', { hasText: 'Apply' }).click();
+    await saved((text) => text !== pythonAgent);
+    assert.equal(onDisk(), pythonAgent.replace(original, best));
+    await lens(/Optimize \(0\.\d\d\)/).waitFor();
+    await open().page.locator('.editor-instance .view-lines').first().click();
+    await open().page.keyboard.press('Control+z');
+    await saved((text) => text === pythonAgent);
+  });
+});
