@@ -56,7 +56,7 @@ export function activate(context: vscode.ExtensionContext): void {
     languages.registerCodeLensProvider(selector, new AnnotationLenses(vscode, finder, annotations)), // shown after those registered later
     languages.registerCodeLensProvider(selector, new AgentLenses(vscode, finder)),
     languages.registerCodeLensProvider(selector, new WrapLenses(vscode)),
-    languages.registerCodeLensProvider(selector, promptLenses),
+    languages.registerCodeLensProvider([...selector, { scheme: 'file', pattern: '**/*.{md,txt,j2,jinja,jinja2,prompt}' }], promptLenses),
     languages.registerCodeActionsProvider(selector, diagnostics, { providedCodeActionKinds: [CodeActionKind.QuickFix] }),
     languages.registerCodeActionsProvider(selector, {
       provideCodeActions: async (document, range) => new (await import('./wrap/wrap-actions.ts')).WrapActions(vscode).provideCodeActions(document, range),

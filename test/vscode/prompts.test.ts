@@ -318,6 +318,8 @@ describe('prompts in a real VS Code', function () {
     await preview.waitFor({ state: 'detached' });
     await saved('prompts/tone.md', (text) => text === texts[tone]);
     await until(() => onDisk('guide.py') === guide.replace('Answer in one sentence.', texts[rules] ?? ''));
+    await open().openFile('tone.md');
+    await lens('Optimize (0.81)').waitFor();
   });
 
   it('opens wide in an editor tab', async () => {
