@@ -26,7 +26,7 @@ writeFileSync(join(stage, 'package.json'), `${JSON.stringify(stagedManifest(), n
 for (const name of ['package.nls.json', 'README.md', 'LICENSE', 'media', 'docs/images']) {
   if (existsSync(join(root, name))) cpSync(join(root, name), join(stage, name), { recursive: true });
 }
-for (const name of ['extension.cjs', 'agent-worker.cjs', 'trainer', 'runtime', 'webview', 'agent-trainer.schema.json']) {
+for (const name of ['extension', 'trainer', 'runtime', 'webview', 'agent-trainer.schema.json']) {
   cpSync(join(root, 'dist', name), join(stage, 'dist', name), { recursive: true, filter: (path) => !path.endsWith('.map') });
 }
 writeFileSync(join(stage, '.vscodeignore'), ''); // all that is staged is wanted

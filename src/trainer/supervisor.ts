@@ -1,11 +1,10 @@
+import { existsSync } from 'node:fs';
 import { messageOf, TrainerError } from '../../trainer/protocol/errors.ts';
 import type { Log } from '../log.ts';
 import type { NodeProgram } from './find-node.ts';
-import { findRunningTrainer } from './handshake.ts';
-import { RpcClient } from './rpc-client.ts';
-import type { Connection } from './rpc-client.ts';
-import { spawnTrainer } from './spawn-trainer.ts';
+import type { Connection, RpcClient } from './rpc-client.ts';
 import type { TrainerProcess } from './spawn-trainer.ts';
+import { serverFileOf } from './state-folder.ts';
 
 export type TrainerState =
   | { kind: 'stopped' }
@@ -54,7 +53,9 @@ export class Supervisor {
   /** Connects to a trainer that is already there; starts none. */
   async attach(): Promise<boolean> {
     if (this.state.kind === 'ready') return true;
-    if (this.starting !== null || await findRunningTrainer(this.folder) === null) return false;
+    if (this.starting !== null || !existsSync(serverFileOf(this.folder))) return false;
+    const { findRunningTrainer } = await import('./handshake.ts');
+    if (await findRunningTrainer(this.folder) === null) return false;
     await this.client();
     return true;
   }
@@ -63,7 +64,9 @@ export class Supervisor {
   async connect(): Promise<RpcClient> {
     await this.client();
     if (this.state.kind !== 'ready') throw new TrainerError('environment', 'The trainer has just ended. Run the command again.');
-    return RpcClient.connect(this.state.connection);
+    const { connection } = this.state;
+    const { RpcClient } = await import('./rpc-client.ts');
+    return RpcClient.connect(connection);
   }
 
   /** Lets the trainer go. It ends by itself when this process does, unless a training run is active. */
@@ -75,15 +78,9 @@ export class Supervisor {
   private async start(): Promise<RpcClient> {
     this.become({ kind: 'starting' });
     try {
-      const { folder, cli, log } = this.options;
-      let process: TrainerProcess | null = null;
-      let connection = await findRunningTrainer(folder);
-      if (connection === null) {
-        process = await spawnTrainer({ node: await this.options.findNode(), cli, folder, log: (line) => { log.info(`[trainer] ${line}`); } });
-        connection = process.connection;
-      }
-      log.info(`${process === null ? 'Found the running trainer' : `Started the trainer (pid ${process.pid})`} of ${folder} at ${connection.url}`);
-      const client = await RpcClient.connect(connection);
+      const { log } = this.options;
+      const { openTrainer } = await import('./open-trainer.ts');
+      const { client, connection, process } = await openTrainer(this.options);
       client.onBadFrame = (error) => { log.background('A message of the trainer was not understood', error); };
       client.onClose = () => { void this.lost(client, process); };
       await this.options.prepare(client);

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { TrainerError } from '../../../trainer/protocol/errors.ts';
+import { isAgentFile } from '../agent-files.ts';
 import type { DetectedAgent } from '../detect.ts';
-import { isAgentFile } from '../detect.ts';
 import type { Answer, Change, Look, Request, ScanFolder, ScanResult } from './protocol.ts';
 
 interface Waiting { resolve: (answer: Answer) => void; reject: (error: Error) => void }
