@@ -94,11 +94,6 @@ describe('runs in a real VS Code', function () {
     }
   }
 
-  async function menu(on: Locator, item: string): Promise<void> {
-    await on.click({ button: 'right' });
-    await open().page.locator('.monaco-menu .action-label', { hasText: item }).first().click();
-  }
-
   it('the Runs view lists every run with its state, newest first', async () => {
     await open().page.locator('.activitybar .action-label[aria-label^="Agent Trainer"]').click();
     await until(async () => await runs().count() === 4);
@@ -222,7 +217,7 @@ describe('runs in a real VS Code', function () {
     await row(/interrupted/).locator('.action-label[aria-label^="Resume Run"]').click();
     await until(() => run(broken.run_id).status === 'running');
 
-    await menu(row(/0\.462 → 0\.781/), 'Export Run…');
+    await open().contextMenu(row(/0\.462 → 0\.781/), 'Export Run…');
     await page.locator('.quick-input-widget input').first().waitFor();
     await page.locator('.quick-input-widget .monaco-button', { hasText: /Export here/ }).click();
     await until(() => asked('runs.export').length === 1);
@@ -230,12 +225,12 @@ describe('runs in a real VS Code', function () {
     await page.locator('.notification-toast', { hasText: 'Exported to' }).waitFor();
 
     const dialog = page.locator('.monaco-dialog-box');
-    await menu(row(/dry run/), 'Delete Run…');
+    await open().contextMenu(row(/dry run/), 'Delete Run…');
     await dialog.waitFor();
     assert.match(await dialog.innerText(), /traces and checkpoints are removed/);
     await dialog.locator('.monaco-button', { hasText: 'Cancel' }).click();
     assert.deepEqual(asked('runs.delete'), []);
-    await menu(row(/dry run/), 'Delete Run…');
+    await open().contextMenu(row(/dry run/), 'Delete Run…');
     await dialog.locator('.monaco-button', { hasText: 'Delete' }).click();
     await until(async () => await runs().count() === 3);
     assert.deepEqual(asked('runs.delete'), [{ run_id: dry.run_id }]);

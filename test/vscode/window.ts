@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { chromium } from 'playwright-core';
-import type { Browser, Frame, Page } from 'playwright-core';
+import type { Browser, Frame, Locator, Page } from 'playwright-core';
 import type { RealVSCode } from './real-vscode.ts';
 
 export const themes = { light: 'Light 2026', dark: 'Dark 2026', 'high-contrast': 'Default High Contrast' } as const;
@@ -75,6 +75,21 @@ export class VSCodeWindow {
     await input.waitFor();
     await input.fill(text);
     await this.page.locator('.quick-input-list .monaco-list-row').filter({ has: this.page.getByText(expected, { exact: true }) }).first().click();
+  }
+
+  /** Chooses an item of a context menu. A list that is drawn anew closes the menu, and a menu that has only just opened ignores clicks: both are tried again. */
+  async contextMenu(on: Locator, item: string): Promise<void> {
+    const entry = this.page.locator('.monaco-menu .action-label', { hasText: item }).first();
+    for (const deadline = Date.now() + 60_000; ;) {
+      try {
+        if (!await entry.isVisible()) await on.click({ button: 'right', timeout: 10_000 });
+        await entry.click({ timeout: 3_000 });
+        await entry.waitFor({ state: 'hidden', timeout: 1_000 });
+        return;
+      } catch (error) {
+        if (Date.now() > deadline) throw error;
+      }
+    }
   }
 
   /** The document inside the webview that holds `selector`, once it is there. */

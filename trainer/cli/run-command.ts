@@ -12,13 +12,14 @@ export function workspaceOf(command: Command): string {
   return path.resolve(command.optsWithGlobals<{ workspace?: string }>().workspace ?? '.');
 }
 
-/** Starts a run in the workspace's trainer, shows its progress on stderr, prints the result on stdout. */
-export async function runAndPrint(command: Command, request: StartRun, json: boolean): Promise<void> {
+/** Starts a run in the workspace's trainer, shows its progress on stderr, prints the result on stdout and returns it. */
+export async function runAndPrint(command: Command, request: StartRun, json: boolean): Promise<unknown> {
   const trainer = await openTrainer({ workspace: workspaceOf(command) });
   try {
     const run = await runToEnd(trainer, fromHere(request));
     if (json) printJson(run.result);
     else process.stdout.write(`\n${resultText(run)}\n`);
+    return run.result;
   } finally {
     await trainer.close();
   }

@@ -7,6 +7,7 @@ import { trainGrpo } from '../algorithms/grpo.ts';
 import type { RolloutSource } from '../algorithms/rollouts.ts';
 import { describeSelfCheck, selfCheck } from '../algorithms/self-check.ts';
 import { compare } from '../evaluation/compare.ts';
+import { fingerprintModel } from '../policy/fingerprint.ts';
 import type { TrainConfig } from '../protocol/config.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import type { Policy } from '../protocol/policy.ts';
@@ -27,6 +28,8 @@ const Origin = z.object({
   folder: z.string(),
   /** Of the tasks; null until they have been read. */
   fingerprint: z.string().nullable(),
+  /** Of the model it began with; null until it has been read. */
+  model: z.string().nullable().default(null),
 });
 type Origin = z.infer<typeof Origin>;
 
@@ -42,7 +45,7 @@ export function prepareTrain(request: StartRun, workspace: string): Prepared {
   if (request.config_path === undefined) throw new TrainerError('bad_input', 'A train run needs "config_path": an agent-trainer.json.');
   const seed = request.seed === undefined ? {} : { seed: request.seed };
   const { config, folder } = loadConfig(path.resolve(workspace, request.config_path), { ...request.overrides, ...seed });
-  return prepared({ config, origin: { folder, fingerprint: null } }, workspace);
+  return prepared({ config, origin: { folder, fingerprint: null, model: null } }, workspace);
 }
 
 /** The rest of an earlier training run, with the configuration it began with. Throws TrainerError when it cannot go on. */
@@ -67,7 +70,7 @@ async function executeTrain(session: Session, plan: TrainPlan): Promise<TrainRes
   const { run_id, folder } = session;
   const { config } = plan;
   const data = await loadTrainData(config, plan.origin.folder);
-  rememberData(session, plan, data);
+  rememberOrigin(session, plan, { fingerprint: data.fingerprint, model: await fingerprintModel(plan.policyFolder) });
   for (const warning of data.warnings) notice(session, 'warning', warning);
   const { train_batch_size } = config.grpo;
   if (data.train.length < train_batch_size) notice(session, 'warning', `There are ${data.train.length} training tasks, fewer than grpo.train_batch_size (${train_batch_size}): every step uses all of them.`);
@@ -128,7 +131,12 @@ async function train(session: Session, config: TrainConfig, data: TrainData, pol
   return { before, after: await measure('after') };
 }
 
-function rememberData(session: Session, { config, origin }: TrainPlan, { fingerprint }: TrainData): void {
-  if (origin.fingerprint !== null && origin.fingerprint !== fingerprint) throw new TrainerError('conflict', `The tasks in ${config.data.train} have changed since run ${session.run_id} began, so it cannot go on. Put the old file back, or start a new run.`);
-  session.store.updateRun(session.run_id, { config: { ...config, origin: { ...origin, fingerprint } } });
+/** Notes what the run is made from. Throws TrainerError 'conflict' when that has changed since it began. */
+function rememberOrigin(session: Session, { config, origin }: TrainPlan, now: { fingerprint: string; model: string }): void {
+  const require = (what: string, before: string | null, after: string): void => {
+    if (before !== null && before !== after) throw new TrainerError('conflict', `${what} changed since run ${session.run_id} began, so it cannot go on. Put the old one back, or start a new run.`);
+  };
+  require(`The tasks in ${config.data.train} have`, origin.fingerprint, now.fingerprint);
+  require(`The model in ${config.model.path} has`, origin.model, now.model);
+  session.store.updateRun(session.run_id, { config: { ...config, origin: { ...origin, ...now } } });
 }

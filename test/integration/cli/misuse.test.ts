@@ -3,7 +3,9 @@ import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { DevResult } from '../../../trainer/protocol/run.ts';
 import { openStore } from '../../../trainer/store/store.ts';
+import { say, startOpenAIServer } from '../../fixtures/openai-server.ts';
 import { letterTasks, makeWorkspace, pythonAgent, type Workspace } from '../runs/workspace.ts';
 
 const cli = fileURLToPath(new URL('../../../trainer/cli/main.ts', import.meta.url));
@@ -48,6 +50,20 @@ describe('the command line, used wrongly', function () {
     assert.equal(code, 0);
     assert.deepEqual((JSON.parse(stdout) as { runs: { run_id: string; status: string }[] }).runs.map(({ run_id, status }) => [run_id, status]), [['ru-1', 'interrupted']]);
     assert.deepEqual(JSON.parse((await agentTrainer('trace', 'ru-1', '--json')).stdout), { run_id: 'ru-1', rollouts: [] });
+  });
+
+  it('a dry run in which nothing came back prints its result and fails', async () => {
+    const server = await startOpenAIServer(say('a'));
+    try {
+      workspace.write('failing.py', 'def fails(task, llm):\n    raise ValueError("no")\n');
+      const dev = (agent: string) => agentTrainer('dev', agent, '--data', 'tasks.jsonl', '--policy', server.url, '--json');
+      const failed = await dev('failing.py:fails');
+      assert.equal(failed.code, 1);
+      assert.deepEqual(DevResult.parse(JSON.parse(failed.stdout)).rollouts.map(({ status }) => status), ['agent_error', 'agent_error']);
+      assert.equal((await dev('agent.py')).code, 0);
+    } finally {
+      await server.close();
+    }
   });
 
   it('a full disk behind stdout, and a reader that leaves, are no crash', async function () {

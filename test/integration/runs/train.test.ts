@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -102,11 +102,13 @@ describe('training runs', function () {
   });
 
   it('killed with -9 in mid-training and resumed, it ends as if nothing had happened', async () => {
-    const whole = await workspace();
+    const withReference = { grpo: { ...config.grpo, kl_loss_coef: 0.05 } };
+    const whole = await workspace(withReference);
     const trainer = await open(whole);
     const expected = await train(trainer);
+    assert.ok(trainer.store.listSteps(expected.run_id).at(-1)!.kl! > 0);
 
-    const made = await workspace();
+    const made = await workspace(withReference);
     const child = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(new URL('training-process.ts', import.meta.url)), made.folder], { stdio: ['ignore', 'pipe', 'inherit'] });
     let run_id = '';
     for await (const line of createInterface({ input: child.stdout })) {
@@ -151,6 +153,12 @@ describe('training runs', function () {
     const changed = await next.runs.wait(next.runs.start({ kind: 'train', resume: run_id }).run_id);
     assert.match(changed.error ?? '', /train\.jsonl have changed/);
     made.write('train.jsonl', letterTasks(8));
+    const modelFile = path.join(made.folder, 'policy', 'model.safetensors');
+    const model = readFileSync(modelFile);
+    writeFileSync(modelFile, model.map((byte, i) => (i === model.length - 1 ? byte ^ 1 : byte)));
+    const otherModel = await next.runs.wait(next.runs.start({ kind: 'train', resume: run_id }).run_id);
+    assert.match(otherModel.error ?? '', /The model in policy has changed/);
+    writeFileSync(modelFile, model);
     const run = await train(next, { resume: run_id });
     assert.equal(next.store.listSteps(run_id).length, 6);
     assert.ok(next.store.listSteps(run_id).every((step) => step.kl !== null));

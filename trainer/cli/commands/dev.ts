@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
+import { DevResult } from '../../protocol/run.ts';
 import { integerArgument, runAndPrint } from '../run-command.ts';
 
 interface Options { data: string; limit: number; policy?: string; json?: boolean }
 
-/** `dev AGENT --data FILE`: run the agent on a few tasks and show what came back. */
+/** `dev AGENT --data FILE`: run the agent on a few tasks and show what came back. Fails when no rollout has a reward. */
 export function addDevCommand(program: Command): void {
   program.command('dev')
     .description('dry run: the agent on a few tasks')
@@ -13,6 +14,7 @@ export function addDevCommand(program: Command): void {
     .option('--policy <p>', 'model folder or OpenAI-compatible URL[#model] (default: the model of the nearest agent-trainer.json)')
     .option('--json', 'print one JSON object')
     .action(async (agent: string, { data, limit, policy, json }: Options, command: Command) => {
-      await runAndPrint(command, { kind: 'dev', agent, data, limit, policy }, json === true);
+      const result = DevResult.parse(await runAndPrint(command, { kind: 'dev', agent, data, limit, policy }, json === true));
+      if (result.rollouts.every(({ reward }) => reward === null)) process.exitCode = 1; // for scripts: nothing came back
     });
 }
