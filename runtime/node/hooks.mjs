@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, extname, join, resolve as resolvePath } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { copyOf } from './overlay.mjs';
 import { transpile } from './transpile.mjs';
 import { tsconfigFor } from './tsconfig.mjs';
 
@@ -24,16 +25,24 @@ export function resolve(specifier, context, nextResolve) {
   for (const candidate of candidates) {
     const file = existing(candidate);
     // A query (`./x.ts?fresh`) makes no such file: Node's own resolution keeps it. `require` takes paths only.
-    if (file) return nextResolve(context.conditions?.includes('require') ? file : pathToFileURL(file).href, context);
+    if (file) return nextResolve([...(context.conditions ?? [])].includes('require') ? file : pathToFileURL(file).href, context);
   }
   return nextResolve(specifier, context);
 }
 
 export function load(url, context, nextLoad) {
   const path = url.startsWith('file:') ? fileURLToPath(url) : null;
-  if (path === null || !typescript.includes(extname(path)) || path.includes('node_modules')) return nextLoad(url, context);
+  if (path === null) return nextLoad(url, context);
+  if (!typescript.includes(extname(path)) || path.includes('node_modules')) return overlaid(nextLoad(url, context), copyOf(path));
   const format = path.endsWith('.cts') ? 'commonjs' : 'module';
   return { format, shortCircuit: true, source: transpile(path, readFileSync(path, 'utf8'), format, tsconfigFor(path).compilerOptions) };
+}
+
+/** What Node loaded, with the text of the copy. */
+function overlaid(loaded, copy) {
+  if (copy === undefined) return loaded;
+  const replace = (result) => ({ ...result, source: readFileSync(copy, 'utf8') });
+  return loaded instanceof Promise ? loaded.then(replace) : replace(loaded);
 }
 
 function existing(path) {

@@ -5,4 +5,4 @@
 export { emitMessage, emitReward } from './emit.ts';
 export { operation } from './operation.ts';
 export { rollout } from './rollout.ts';
-export type { AgentContext, LLM, Resource, Reward, RolloutInfo } from './types.ts';
+export type { AgentContext, LLM, ReasonedReward, Resource, Reward, RolloutInfo } from './types.ts';

@@ -30,11 +30,17 @@ export interface AgentContext {
   resources: Record<string, Resource>;
 }
 
-/** What an agent may return: its final reward, or nothing when it emitted one. */
-export type Reward = number | null | undefined | void;
+/** A reward with the reason for it in words: shown with the reward, and what prompts are improved from. */
+export interface ReasonedReward {
+  reward: number;
+  reason?: string | null;
+}
+
+/** What an agent may return: its final reward, with a reason or without, or nothing when it emitted one. */
+export type Reward = number | ReasonedReward | null | undefined | void;
 
 /** What the runner asks a worker to do. */
-export interface LoadMessage { type: 'load'; file: string; name: string | null; workspace: string; gateway: string }
+export interface LoadMessage { type: 'load'; file: string; name: string | null; workspace: string; gateway: string; resources: readonly string[] }
 export interface RunMessage { type: 'run'; rollout: RolloutInfo; trace_id: string; llm: LLM; resources: Record<string, Resource>; recorded: RecordedOperation[] }
 
 /** What an operation came to in an earlier attempt. Texts are JSON. */
@@ -44,7 +50,7 @@ export interface RecordedOperation { name: string; input: string; output: string
 export type AgentResult =
   | { kind: 'reward'; value: number }
   | { kind: 'none' }
-  | { kind: 'invalid'; description: string }
+  | { kind: 'invalid'; description: string; hint?: string }
   | { kind: 'raised'; error: string; gateway: boolean };
 
 export interface WireSpan {

@@ -55,6 +55,8 @@ function sectionsOf(span: Span, kind: SpanKind, isRun: boolean): Section[] {
     const tools = text(span, attr.toolDefinitions);
     if (tools !== null) sections.push({ kind: 'text', title: 'Tools offered', tone: 'plain', text: clip(tools) });
   }
+  const reason = text(span, attr.rewardReason);
+  if (reason !== null) sections.push({ kind: 'text', title: 'Reason', tone: 'plain', text: clip(reason) });
   if (kind === 'reward' && isRun) sections.push({ kind: 'credit' });
   if (kind === 'message') sections.push({ kind: 'text', title: 'Message', tone: 'plain', text: clip(text(span, attr.messageBody) ?? '') });
   if (kind === 'exception') {
@@ -81,7 +83,7 @@ function replayNote({ attributes }: Span): string | null {
 const texts = [[attr.operationInput, 'Input'], ['gen_ai.tool.call.arguments', 'Input'], [attr.operationOutput, 'Output'], ['gen_ai.tool.call.result', 'Output']] as const;
 
 /** Shown in sections of their own. */
-const shownElsewhere = new Set<string>([attr.inputMessages, attr.outputMessages, attr.toolDefinitions, attr.messageBody, 'exception.stacktrace', 'gen_ai.system_instructions', ...texts.map(([key]) => key)]);
+const shownElsewhere = new Set<string>([attr.inputMessages, attr.outputMessages, attr.toolDefinitions, attr.messageBody, attr.rewardReason, 'exception.stacktrace', 'gen_ai.system_instructions', ...texts.map(([key]) => key)]);
 
 function attributeFields(span: Span): [string, string][] {
   const fields = Object.entries(span.attributes).filter(([name]) => !shownElsewhere.has(name)).map(([name, value]): [string, string] => [name, attributeText(value)]);

@@ -7,8 +7,10 @@ import { kindOf, numeric, text } from './span-attributes.ts';
 /** A span as one line of the tree. The texts come from the workspace: they are plain text. */
 export function spanRow(span: Span): SpanRow {
   const kind = kindOf(span);
+  const reason = text(span, attr.rewardReason);
+  const title = titleOf(span, kind);
   return {
-    span_id: span.span_id, parent_id: span.parent_id, kind, title: titleOf(span, kind), note: noteOf(span, kind),
+    span_id: span.span_id, parent_id: span.parent_id, kind, title: reason === null ? title : oneLine(`${title}: ${reason}`), note: noteOf(span, kind),
     failed: span.status.status_code === 'ERROR', agent: text(span, attr.agentName), start: span.start_time, end: span.end_time, order: span.sequence_id,
   };
 }

@@ -24,6 +24,7 @@ export interface RolloutPlan {
   sampling: SamplingOverrides;
   seed: number | null;
   metadata: Record<string, unknown>;
+  resources_id?: string | null;
   /** The attempt it continues. */
   replay?: Replay;
 }
@@ -35,8 +36,8 @@ export interface RolloutPlan {
 export async function rollOut(source: RolloutSource, plans: RolloutPlan[]): Promise<AttemptedRollout[]> {
   const { store, run_id, backend, limits, signal } = source;
   throwIfCancelled(signal);
-  const rollouts = store.enqueueRollouts(plans.map(({ task, mode, step, sampling, seed, metadata, replay }) => ({
-    run_id, input: task.input, task_id: task.id, mode, step, metadata,
+  const rollouts = store.enqueueRollouts(plans.map(({ task, mode, step, sampling, seed, metadata, resources_id, replay }) => ({
+    run_id, input: task.input, task_id: task.id, mode, step, metadata, resources_id,
     config: {
       backend, sampling, seed, ...(replay ? { replay } : {}),
       timeout_seconds: limits.timeout_seconds,

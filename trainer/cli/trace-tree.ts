@@ -41,7 +41,7 @@ function detail(span: Span): string {
   if (isLlmCall(span)) {
     return pc.dim(` ${value[attr.inputTokens] ?? '?'} → ${value[attr.outputTokens] ?? '?'} tokens `) + preview(answerOf(value[attr.outputMessages]));
   }
-  if (span.name === spanNames.reward) return ` ${pc.cyan(String(value[attr.rewardValue]))}`;
+  if (span.name === spanNames.reward) return ` ${pc.cyan(String(value[attr.rewardValue]))} ${preview(value[attr.rewardReason])}`.trimEnd();
   if (span.name === spanNames.operation) return ` ${preview(value[attr.operationOutput])}`;
   return '';
 }

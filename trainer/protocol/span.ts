@@ -64,7 +64,7 @@ export const attr = {
 
   rewardName: 'agentlightning.reward.0.name',
   rewardValue: 'agentlightning.reward.0.value',
-  rewardReason: 'agentlightning.reward.0.reason',
+  rewardReason: 'agentlightning.reward.0.reason', // why, in the agent's words
   messageBody: 'agentlightning.message.body',
   operationLabel: 'agentlightning.operation.name',
   operationInput: 'agentlightning.operation.input', // JSON text

@@ -1,6 +1,6 @@
 import { isLlmCall } from '../protocol/span.ts';
 import { recordedOperations } from '../protocol/replay.ts';
-import type { AttemptedRollout } from '../protocol/rollout.ts';
+import type { AttemptedRollout, Resource } from '../protocol/rollout.ts';
 import { traceIdOf } from '../store/ids.ts';
 import type { Store } from '../store/store.ts';
 import { AttemptLogs } from './attempt-logs.ts';
@@ -86,7 +86,7 @@ export class AttemptExecution {
     this.logs.finish();
   }
 
-  #message({ url, key }: Gateway, model: string, resources: RunMessage['resources']): RunMessage {
+  #message({ url, key }: Gateway, model: string, resources: Record<string, Resource>): RunMessage {
     const { rollout_id, run_id, input, task_id, step, mode, metadata, config } = this.#rollout;
     const { attempt_id } = this;
     return {
@@ -94,8 +94,13 @@ export class AttemptExecution {
       rollout: { rollout_id, attempt_id, run_id, input, task_id, step, mode, metadata },
       trace_id: traceIdOf(attempt_id),
       llm: { endpoint: `${url}/rollout/${rollout_id}/attempt/${attempt_id}/v1`, model, api_key: key, sampling_parameters: config.sampling },
-      resources,
+      resources: injected(resources),
       recorded: config.replay ? recordedOperations(this.#store.listSpans(config.replay.rollout_id, config.replay.attempt_id)) : [],
     };
   }
+}
+
+/** What the agent is given: an overlay of its source is in its process already. */
+function injected(resources: Record<string, Resource>): RunMessage['resources'] {
+  return Object.fromEntries(Object.entries(resources).flatMap(([name, resource]) => (resource.resource_type === 'source_overlay' ? [] : [[name, resource]])));
 }

@@ -28,7 +28,7 @@ function outcomeOfResult(result: AgentResult, emitted: number | undefined, lastC
     case 'none': return emitted === undefined
       ? { outcome: 'unscored', error: 'The agent returned no reward and emitted none: return a number, or call emit_reward (Python) or emitReward (TypeScript).' }
       : { outcome: 'scored', reward: emitted };
-    case 'invalid': return { outcome: 'agent_error', error: `The agent returned ${result.description} where its reward, a finite number, was expected.` };
+    case 'invalid': return { outcome: 'agent_error', error: `The agent returned ${result.description} where its reward, a finite number, was expected${result.hint === undefined ? '' : `: ${result.hint}`}.` };
     case 'raised': return outcomeOfError(result, lastCall);
   }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { RecordedOperation } from '../protocol/replay.ts';
-import type { LLMResource, Resource, Rollout } from '../protocol/rollout.ts';
+import type { LLMResource, Resource, Rollout, SourceOverlayResource } from '../protocol/rollout.ts';
 import { Span } from '../protocol/span.ts';
 
 /** A span as a worker sends it: the runner adds its place in the order and the trace. */
@@ -11,7 +11,7 @@ export type WorkerSpan = z.infer<typeof WorkerSpan>;
 export const AgentResult = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('reward'), value: z.number() }),
   z.object({ kind: z.literal('none') }),
-  z.object({ kind: z.literal('invalid'), description: z.string() }),
+  z.object({ kind: z.literal('invalid'), description: z.string(), hint: z.string().optional() }),
   /** `gateway`: the error comes from the connection to the gateway. */
   z.object({ kind: z.literal('raised'), error: z.string(), gateway: z.boolean() }),
 ]);
@@ -36,13 +36,15 @@ export interface LoadMessage {
   workspace: string;
   /** Base URL: requests to it carry the span they belong to. */
   gateway: string;
+  /** Names of the resources that its rollouts bring: an agent that needs others is not loaded. */
+  resources: readonly string[];
 }
 export interface RunMessage {
   type: 'run';
   rollout: Pick<Rollout, 'rollout_id' | 'run_id' | 'input' | 'task_id' | 'step' | 'mode' | 'metadata'> & { attempt_id: string };
   trace_id: string;
   llm: Omit<LLMResource, 'resource_type'>;
-  resources: Record<string, Resource>;
+  resources: Record<string, Exclude<Resource, SourceOverlayResource>>;
   /** Results of an earlier attempt, to be returned in place of running the operation with the same name and input; each once, in order. */
   recorded: RecordedOperation[];
 }

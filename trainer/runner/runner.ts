@@ -1,13 +1,15 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { RunnerConfig } from '../protocol/config.ts';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
 import type { AttemptedRollout } from '../protocol/rollout.ts';
 import type { TrainerEvent } from '../protocol/rpc.ts';
-import type { Store } from '../store/store.ts';
+import type { AttemptEnd, Store, WaitingRollout } from '../store/store.ts';
 import type { AgentSpec } from './agent-spec.ts';
 import { AttemptExecution, type Gateway } from './attempt.ts';
 import { Connections } from './connections.ts';
+import { deal } from './deal.ts';
 import type { WorkerSpan } from './messages.ts';
+import { environmentOf, Overlays, type Overlay } from './overlays.ts';
 import { Reaper } from './reaper.ts';
 import { workerCommand, type WorkerCommand } from './worker-command.ts';
 import { WorkerProcess } from './worker-process.ts';
@@ -22,6 +24,8 @@ export interface RunnerOptions {
   gateway: Gateway;
   config: RunnerConfig;
   workspace: string;
+  /** Names of the resources that all its rollouts bring; default: none. An agent that needs others is refused at the start. */
+  resources?: readonly string[];
   /** The model name handed to agents, asked for each attempt. */
   modelName: () => string;
   /** The runner cannot go on (the store failed); it has stopped. Without it the error is thrown where nobody catches it. */
@@ -31,12 +35,19 @@ export interface RunnerOptions {
 /** Workers that die in a row without finishing an attempt, until the runner gives up on starting more. */
 const hopeless = 3;
 
-/** Runs the queued rollouts of one run on `n_runners` warm workers, one rollout at a time each. */
+/**
+ * Runs the queued rollouts of one run on `n_runners` warm workers, one rollout at a time each. A worker has loaded the agent's
+ * source as it is, or under one overlay; for a rollout that wants another, an idle worker is replaced.
+ */
 export class Runner {
   readonly #options: RunnerOptions;
   readonly #workspace: string;
+  readonly #overlays: Overlays;
   readonly #workers = new Set<WorkerProcess>();
+  readonly #loading = new Set<WorkerProcess>();
   readonly #idle = new Set<WorkerProcess>();
+  /** Overlays under which the agent cannot be loaded, with the reason: their rollouts fail at once. */
+  readonly #unloadable = new Map<Overlay, string>();
   /** What each worker runs, or ran last: late output and spans belong there. */
   readonly #executions = new Map<WorkerProcess, AttemptExecution>();
   readonly #running = new Set<Promise<void>>();
@@ -56,6 +67,7 @@ export class Runner {
   constructor(options: RunnerOptions) {
     this.#options = options;
     this.#workspace = resolve(options.workspace);
+    this.#overlays = new Overlays(options.store, join(this.#workspace, '.agent-trainer', 'cache'));
     this.#target = options.config.n_runners;
   }
 
@@ -69,7 +81,6 @@ export class Runner {
     }
     this.#connections = connections;
     this.#reaper = new Reaper();
-    this.#unsubscribe = this.#options.store.onEvent((event) => this.#notice(event));
     // One first: an agent that cannot be loaded fails here, once, and the others find its transpiled files.
     const first = this.#spawn();
     try {
@@ -79,6 +90,7 @@ export class Runner {
       await this.stop();
       throw stopped ? stoppedWhileStarting() : error;
     }
+    this.#unsubscribe = this.#options.store.onEvent((event) => this.#notice(event));
     this.#fill();
   }
 
@@ -111,21 +123,24 @@ export class Runner {
     while (!this.#stopping && this.#brokenReason === null && this.#workers.size < this.#target) this.#spawn();
   }
 
-  #spawn(): WorkerProcess {
+  #spawn(overlay: Overlay | null = null): WorkerProcess {
     const { agent, run_id, gateway, store } = this.#options;
     const id = `${run_id}-w${++this.#started}`;
+    const command = this.#command!;
     const worker: WorkerProcess = new WorkerProcess({
-      id, command: this.#command!, connections: this.#connections!, reaper: this.#reaper!,
-      load: { type: 'load', file: agent.file, name: agent.name, workspace: this.#workspace, gateway: gateway.url },
+      id, overlay, command: { ...command, env: { ...command.env, ...environmentOf(overlay) } }, connections: this.#connections!, reaper: this.#reaper!,
+      load: { type: 'load', file: agent.file, name: agent.name, workspace: this.#workspace, gateway: gateway.url, resources: this.#options.resources ?? [] },
       onSpan: (kind, span) => this.#guarded(() => this.#span(worker, kind, span)),
       onOutput: (stream, text) => this.#guarded(() => this.#executions.get(worker)?.logs.write(stream, text)),
     });
     this.#workers.add(worker);
+    this.#loading.add(worker);
     worker.ready.then(() => this.#guarded(() => {
       if (this.#stopping || worker.isDead) return;
+      this.#loading.delete(worker);
       store.heartbeat(id);
       this.#release(worker);
-    }), (error: unknown) => this.#failed(messageOf(error)));
+    }), (error: unknown) => this.#notLoaded(worker, messageOf(error)));
     void worker.gone.then(() => this.#left(worker));
     return worker;
   }
@@ -146,11 +161,17 @@ export class Runner {
     if (this.#idle.has(worker)) this.#failed('workers die while they wait for work');
     this.#forget(worker);
     this.#executions.delete(worker);
+    this.#guarded(() => this.#pump());
     this.#fill();
-    this.#schedulePump();
+  }
+
+  #notLoaded(worker: WorkerProcess, reason: string): void {
+    if (worker.overlay === null) this.#failed(reason);
+    else this.#unloadable.set(worker.overlay, reason); // the overlay's fault: without it the agent was loaded
   }
 
   #forget(worker: WorkerProcess): void {
+    this.#loading.delete(worker);
     this.#idle.delete(worker);
     this.#workers.delete(worker);
   }
@@ -184,25 +205,52 @@ export class Runner {
   }
 
   #pump(): void {
-    if (this.#paused) return;
+    if (this.#paused || this.#stopping) return;
+    const idle = [...this.#idle].filter((worker) => !worker.isDead);
+    let vacant = Math.max(0, this.#target - this.#workers.size);
+    const waiting = this.#waiting(idle.length + this.#loading.size + vacant);
+    const { matches, spare, wanted } = deal(waiting, idle, [...this.#loading]);
+    for (const { rollout: { rollout_id }, worker } of matches) {
+      const rollout = this.#options.store.dequeueRollout(worker.id, { rollout_id });
+      if (rollout) this.#execute(worker, rollout);
+    }
+    for (const overlay of wanted) {
+      if (vacant > 0 && this.#brokenReason === null) vacant -= 1;
+      else {
+        const worker = spare.shift();
+        if (!worker) break; // those that load or are busy will be
+        this.#dismiss(worker);
+      }
+      this.#spawn(overlay);
+    }
+  }
+
+  /** The oldest waiting rollouts that a worker can be had for; what nobody will ever take fails instead of waiting for ever. */
+  #waiting(limit: number): (WaitingRollout & { overlay: Overlay | null })[] {
     const { store, run_id } = this.#options;
-    for (const worker of [...this.#idle]) {
-      if (worker.isDead) continue;
-      const rollout = store.dequeueRollout(worker.id, { run_id });
-      if (!rollout) return;
-      this.#idle.delete(worker);
-      this.#execute(worker, rollout);
+    const stuck = this.#brokenReason !== null && this.#workers.size === 0;
+    for (;;) {
+      const waiting = store.waitingRollouts(run_id, limit).map((rollout) => ({ ...rollout, overlay: this.#overlays.of(rollout.resources_id) }));
+      const refused = waiting.filter(({ rollout_id, overlay }) => {
+        if (stuck) return this.#refuse(rollout_id, { outcome: 'infra_error', error: `No worker could be started, ${hopeless} times in a row: ${this.#brokenReason}` });
+        const reason = overlay === null ? undefined : this.#unloadable.get(overlay);
+        return reason !== undefined && this.#refuse(rollout_id, { outcome: 'agent_error', error: reason });
+      });
+      if (refused.length === 0) return waiting;
     }
-    // Nobody will ever take them: say so instead of waiting for ever.
-    if (this.#brokenReason === null || this.#workers.size > 0) return;
-    for (let rollout = store.dequeueRollout(run_id, { run_id }); rollout; rollout = store.dequeueRollout(run_id, { run_id })) {
-      store.finishAttempt(rollout.rollout_id, rollout.attempt!.attempt_id, { outcome: 'infra_error', error: `No worker could be started, ${hopeless} times in a row: ${this.#brokenReason}` });
-    }
+  }
+
+  #refuse(rollout_id: string, end: AttemptEnd): true {
+    const { store, run_id } = this.#options;
+    const rollout = store.dequeueRollout(run_id, { rollout_id });
+    if (rollout) store.finishAttempt(rollout_id, rollout.attempt!.attempt_id, end);
+    return true;
   }
 
   #execute(worker: WorkerProcess, rollout: AttemptedRollout): void {
     const { store, gateway, modelName, config } = this.#options;
     const execution = new AttemptExecution(store, rollout, worker);
+    this.#idle.delete(worker);
     this.#executions.set(worker, execution);
     const running = execution.run(gateway, modelName(), config.timeout_seconds).then(() => {
       if (worker.isDead) return;

@@ -5,6 +5,7 @@ import type { LogStream } from './attempt-logs.ts';
 import type { Ending } from './classify.ts';
 import type { Connection, Connections } from './connections.ts';
 import { WorkerMessage, type LoadMessage, type RunMessage, type WorkerSpan } from './messages.ts';
+import type { Overlay } from './overlays.ts';
 import { pipesAreRead } from './pipes.ts';
 import { groupGone, killGroup, killStrays, workerMark } from './process-group.ts';
 import type { Reaper } from './reaper.ts';
@@ -15,6 +16,8 @@ const tailLength = 2000; // characters of stderr shown when the agent does not l
 
 export interface WorkerOptions {
   id: string;
+  /** What its environment says; kept to know it by. */
+  overlay: Overlay | null;
   command: WorkerCommand;
   load: LoadMessage;
   connections: Connections;
@@ -26,6 +29,7 @@ export interface WorkerOptions {
 /** One agent process: loaded once, then one attempt at a time. */
 export class WorkerProcess {
   readonly id: string;
+  readonly overlay: Overlay | null;
   /** Resolves when the agent is loaded. Rejects with TrainerError 'agent' or 'environment'. */
   readonly ready: Promise<void>;
   /** Resolves when the process and everything it started are gone. */
@@ -43,6 +47,7 @@ export class WorkerProcess {
   constructor(options: WorkerOptions) {
     const { id, command, connections, reaper } = options;
     this.id = id;
+    this.overlay = options.overlay;
     this.#options = options;
     this.ready = new Promise((resolve, reject) => {
       this.#becomeReady = resolve;

@@ -47,9 +47,9 @@ async function executeReplay(session: Session, { agent, model, runner, original,
   const { store, run_id } = session;
   return withBackend(session, run_id, model, ({ modelName }) => withAgents(session, agent, runner, () => modelName, async (signal) => {
     setPhase(session, 'rollouts');
-    const { input, task_id, mode, config } = original;
+    const { input, task_id, mode, resources_id, config } = original;
     const rollouts = await rollOut({ store, run_id, backend: run_id, limits: { ...runner, max_attempts: 1 }, signal }, [{
-      task: { id: task_id ?? original.rollout_id, input, line: 1 }, mode, step: null, sampling: config.sampling, seed: config.seed, replay,
+      task: { id: task_id ?? original.rollout_id, input, line: 1 }, mode, step: null, resources_id, sampling: config.sampling, seed: config.seed, replay,
       metadata: { replay_of: { rollout_id: replay.rollout_id, attempt_id: replay.attempt_id, call_index: replay.call_index } },
     }]);
     const summaries = summarise(store, rollouts);

@@ -30,6 +30,8 @@ export const AttemptEnd = z.object({
 }).refine(({ outcome, reward }) => (outcome === 'scored') === (typeof reward === 'number'), { path: ['reward'], message: 'give a number exactly when the outcome is "scored"' });
 export type AttemptEnd = z.input<typeof AttemptEnd>;
 
+export type WaitingRollout = Pick<Rollout, 'rollout_id' | 'resources_id'>;
+
 export interface RolloutQuery {
   run_id?: string;
   step?: number;
@@ -56,14 +58,22 @@ export function enqueueRollouts(context: Context, inputs: readonly RolloutInput[
   return rollouts;
 }
 
-/** Takes the oldest waiting rollout and starts its next attempt. undefined: nothing waits. */
-export function dequeueRollout(context: Context, worker_id: string, { run_id }: { run_id?: string } = {}): AttemptedRollout | undefined {
+/** Literally as in the index of waiting rollouts. */
+const waiting = "r.status IN ('queuing', 'requeuing')";
+
+/** The run's waiting rollouts, the oldest first, at most `limit`. */
+export function waitingRollouts(context: Context, run_id: string, limit: number): WaitingRollout[] {
+  sweep(context);
+  return context.db.all(`SELECT r.rollout_id, r.resources_id FROM rollouts r WHERE ${waiting} AND r.run_id = ? ORDER BY r.position LIMIT ?`, run_id, limit)
+    .map(({ rollout_id, resources_id }) => ({ rollout_id, resources_id }) as WaitingRollout);
+}
+
+/** Takes the oldest waiting rollout, or a certain one, and starts its next attempt. undefined: nothing waits. */
+export function dequeueRollout(context: Context, worker_id: string, filter: { run_id?: string; rollout_id?: string } = {}): AttemptedRollout | undefined {
   return context.write('normal', () => {
     sweep(context);
-    const waiting = "status IN ('queuing', 'requeuing')";
-    const row = run_id === undefined
-      ? context.db.get(`${selectAttempted} WHERE r.${waiting} ORDER BY r.position LIMIT 1`)
-      : context.db.get(`${selectAttempted} WHERE r.${waiting} AND r.run_id = ? ORDER BY r.position LIMIT 1`, run_id);
+    const wanted = (['run_id', 'rollout_id'] as const).filter((key) => filter[key] !== undefined);
+    const row = context.db.get(`${selectAttempted} WHERE ${[waiting, ...wanted.map((key) => `r.${key} = ?`)].join(' AND ')} ORDER BY r.position LIMIT 1`, ...wanted.map((key) => filter[key]!));
     if (!row) return undefined;
     const rollout = attemptedOf(row);
     const attempt: Attempt = {

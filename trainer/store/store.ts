@@ -10,14 +10,14 @@ import { openDatabase, type Database, type Driver } from './database.ts';
 import { readAttempts } from './rollout-rows.ts';
 import { appendLog, getLogs, type Logs, type LogStream } from './logs.ts';
 import { addResources, getResources, latestResources } from './resources.ts';
-import { cancelRollouts, dequeueRollout, enqueueRollouts, finishAttempt, getRollout, listRollouts, supersedeRollouts, type AttemptEnd, type RolloutInput, type RolloutQuery } from './rollouts.ts';
+import { cancelRollouts, dequeueRollout, enqueueRollouts, finishAttempt, getRollout, listRollouts, supersedeRollouts, waitingRollouts, type AttemptEnd, type RolloutInput, type RolloutQuery, type WaitingRollout } from './rollouts.ts';
 import { addStep, createRun, deleteRun, getRun, listRuns, listSteps, updateRun } from './runs.ts';
 import { migrate } from './schema.ts';
 import { addSpans, countSpans, listSpans, nextSequenceId } from './spans.ts';
 import { createWaits } from './waits.ts';
 import { heartbeat, listWorkers } from './workers.ts';
 
-export type { AttemptEnd, Logs, LogStream, RolloutInput, RolloutQuery };
+export type { AttemptEnd, Logs, LogStream, RolloutInput, RolloutQuery, WaitingRollout };
 
 /**
  * The state of the trainer. Every call that returned is kept, whatever happens to the process afterwards.
@@ -36,8 +36,10 @@ export interface Store {
   listSteps(run_id: string): StepMetrics[];
 
   enqueueRollouts(inputs: readonly RolloutInput[]): Rollout[];
-  /** Starts the next attempt ('preparing') of the oldest waiting rollout. */
-  dequeueRollout(worker_id: string, filter?: { run_id?: string }): AttemptedRollout | undefined;
+  /** The oldest first, at most `limit`. */
+  waitingRollouts(run_id: string, limit: number): WaitingRollout[];
+  /** Starts the next attempt ('preparing') of the oldest waiting rollout, or of the one that is named. */
+  dequeueRollout(worker_id: string, filter?: { run_id?: string; rollout_id?: string }): AttemptedRollout | undefined;
   /** The first result of an attempt counts; a different later one is kept in `metadata.late_result`. */
   finishAttempt(rollout_id: string, attempt_id: string, end: AttemptEnd): AttemptedRollout;
   /** How many were not over yet. */
@@ -97,6 +99,7 @@ export function openStore(file: string, { now = () => Date.now() / 1000, driver 
     addStep: (run_id, metrics) => addStep(context, run_id, metrics),
     listSteps: (run_id) => listSteps(context, run_id),
     enqueueRollouts: (inputs) => enqueueRollouts(context, inputs),
+    waitingRollouts: (run_id, limit) => waitingRollouts(context, run_id, limit),
     dequeueRollout: (worker_id, filter) => dequeueRollout(context, worker_id, filter),
     finishAttempt: (rollout_id, attempt_id, end) => finishAttempt(context, rollout_id, attempt_id, end),
     cancelRollouts: (filter) => cancelRollouts(context, filter),

@@ -8,7 +8,7 @@ import inspect
 import os
 import sys
 from types import ModuleType
-from typing import Any, Callable, Dict, List, Optional, TypeVar
+from typing import Any, Callable, Dict, Iterable, List, Optional, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -19,7 +19,8 @@ def rollout(function: F) -> F:
     """Marks a function (sync or async) as an agent.
 
     Its first parameter is the task; parameters named `llm`, `prompt_template`, `rollout`, `resources`, or after a
-    resource of the run, are filled in by name. It returns the final reward (a number), or None after `emit_reward`.
+    resource of the run, are filled in by name. It returns the final reward: a number, or with a reason in words
+    `(0.5, "why")` or `{"reward": 0.5, "reason": "why"}`; or None after `emit_reward`.
     """
     if not callable(function):
         raise TypeError(f"@rollout marks a function, got {type(function).__name__}")
@@ -28,7 +29,7 @@ def rollout(function: F) -> F:
 
 
 class AgentNotFound(Exception):
-    """The file has no such agent; the message lists what it has."""
+    """The file has no agent that can be run; the message says what it has."""
 
 
 def load_module(file: str, workspace: str) -> ModuleType:
@@ -75,6 +76,17 @@ def pick_agent(module: ModuleType, file: str, name: Optional[str]) -> Callable[.
     return next(iter(marked.values()))
 
 
+def check_parameters(agent: Callable[..., Any], file: str, resources: Iterable[str]) -> None:
+    """Raises AgentNotFound for a parameter that no rollout of the run will fill; `resources`: the names of those it brings."""
+    names = ["llm", "rollout", "resources", *resources]
+    if len(names) > 3:
+        names.append("prompt_template")  # stands for the only template, which shows with the first rollout
+    try:
+        arguments_for(agent, dict.fromkeys(names))
+    except TypeError as error:
+        raise AgentNotFound(f"{file}: {error}.") from error
+
+
 def arguments_for(agent: Callable[..., Any], available: Dict[str, Any]) -> Dict[str, Any]:
     """The keyword arguments to inject. Raises TypeError for a parameter without default that the run cannot fill."""
     injected: Dict[str, Any] = {}
@@ -87,5 +99,6 @@ def arguments_for(agent: Callable[..., Any], available: Dict[str, Any]) -> Dict[
         if parameter.name in available:
             injected[parameter.name] = available[parameter.name]
         elif parameter.default is parameter.empty:
-            raise TypeError(f"the agent asks for {parameter.name!r}, which this run does not provide (it provides {', '.join(available)}; the task is the first parameter)")
+            example = ', such as PromptTemplate("…")' if parameter.name == "prompt_template" else ""
+            raise TypeError(f"the agent asks for {parameter.name!r}, which this run does not provide (it provides {', '.join(available)}; the task is the first parameter): give it a default value{example}")
     return injected

@@ -10,17 +10,21 @@ from typing import Any, Dict, Mapping, Optional, Union
 from ._context import ActiveSpan, current_span
 
 
-def emit_reward(reward: Union[float, Mapping[str, float]], *, primary_key: Optional[str] = None) -> None:
+_LONGEST_REASON = 32_768  # characters
+
+
+def emit_reward(reward: Union[float, Mapping[str, float]], *, primary_key: Optional[str] = None, reason: Optional[str] = None) -> None:
     """Reports a reward: a number, or several named ones of which `primary_key` (default: the first) is the one that counts.
 
+    `reason` says why, in words: shown with the reward, and what prompts are improved from.
     The last emitted reward is the attempt's final reward if the agent returns none.
     Raises TypeError for anything that is not a number, ValueError for NaN, infinity or an unknown primary key.
     """
     frame = sys._getframe(1)
-    record_reward(reward, primary_key, {"code.file.path": frame.f_code.co_filename, "code.line.number": frame.f_lineno})
+    record_reward(reward, primary_key, reason, {"code.file.path": frame.f_code.co_filename, "code.line.number": frame.f_lineno})
 
 
-def record_reward(reward: Union[float, Mapping[str, float]], primary_key: Optional[str], code: Mapping[str, Any]) -> None:
+def record_reward(reward: Union[float, Mapping[str, float]], primary_key: Optional[str], reason: Optional[str], code: Mapping[str, Any]) -> None:
     """`code`: where the agent emitted it; nothing for a reward that it returned."""
     span = current_span()
     if span is None:
@@ -35,6 +39,10 @@ def record_reward(reward: Union[float, Mapping[str, float]], primary_key: Option
     for index, name in enumerate(names):
         attributes[f"agentlightning.reward.{index}.name"] = str(name)
         attributes[f"agentlightning.reward.{index}.value"] = as_reward(dimensions[name], "emit_reward")
+    if reason is not None:
+        if not isinstance(reason, str):
+            raise TypeError(f"emit_reward: a reason is a string, got {type(reason).__name__}")
+        attributes["agentlightning.reward.0.reason"] = reason[:_LONGEST_REASON]
     _emit(span, "agentlightning.annotation", attributes)
 
 
@@ -50,7 +58,7 @@ def emit_message(message: str) -> None:
 
 def as_reward(value: Any, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{where}: a reward is a number, got {type(value).__name__}")
+        raise TypeError(f"{where}: a reward is a number, got {type(value).__name__}{': use 1.0 or 0.0' if isinstance(value, bool) else ''}")
     number = float(value)
     if not math.isfinite(number):
         raise ValueError(f"{where}: a reward is a finite number, got {number}")

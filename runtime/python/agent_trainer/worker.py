@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import faulthandler
 import inspect
+import json
 import math
 import numbers
 import os
 import sys
 import traceback
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 from urllib.parse import urlsplit
 
-from . import _http
-from ._agent import AgentNotFound, arguments_for, load_module, pick_agent
+from . import _http, _overlay
+from ._agent import AgentNotFound, arguments_for, check_parameters, load_module, pick_agent
 from ._channel import Channel
 from ._context import ActiveSpan, AttemptContext, active_span, set_process_attempt
 from ._emit import record_reward
@@ -30,12 +31,14 @@ def main() -> None:
     faulthandler.enable()
     # The agent and what it starts must not find the way into this channel by accident.
     channel = Channel(os.environ.pop("AGENT_TRAINER_SOCKET"), os.environ.pop("AGENT_TRAINER_TOKEN"))
+    _overlay.install(json.loads(os.environ.get("AGENT_TRAINER_OVERLAY", "{}")))
     load = channel.messages.get()
     gateway = urlsplit(load["gateway"])
     _http.install(gateway.hostname or "127.0.0.1", gateway.port or 80)
     try:
         module = load_module(load["file"], load["workspace"])
         agent = pick_agent(module, load["file"], load["name"])
+        check_parameters(agent, load["file"], load["resources"])
     except AgentNotFound as error:
         channel.send({"type": "load_failed", "message": str(error)})
         return
@@ -58,15 +61,18 @@ def run_attempt(channel: Channel, loop: asyncio.AbstractEventLoop, agent: Callab
     token = active_span.set(attempt.root)
     _http.hook_httpx()
     error: Optional[BaseException] = None
+    reason: Optional[str] = None
     try:
-        result = classify(call(loop, agent, message))
+        reward, reason = split_reason(call(loop, agent, message))
+        result = classify(reward)
     except BaseException as raised:
         error = raised
         print_traceback(raised)
         result = {"kind": "raised", "error": describe(raised, file), "gateway": _http.is_gateway_error(raised)}
     if result["kind"] == "reward":
-        attempt.root.attributes["agentlightning.operation.output"] = json_text(result["value"])
-        record_reward(result["value"], None, {})
+        value = result["value"]
+        attempt.root.attributes["agentlightning.operation.output"] = json_text(value if reason is None else {"reward": value, "reason": reason})
+        record_reward(value, None, reason, {})
     active_span.reset(token)
     end_span(attempt.root, error)
     set_process_attempt(None)
@@ -109,11 +115,22 @@ def injectables(message: Dict[str, Any]) -> Dict[str, Any]:
     return available
 
 
+def split_reason(value: Any) -> Tuple[Any, Optional[str]]:
+    """The reward and the reason in `(0.5, "why")` or `{"reward": 0.5, "reason": "why"}`; anything else is a reward without one, or none."""
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], str):
+        return value
+    if isinstance(value, Mapping) and "reward" in value and set(value) <= {"reward", "reason"} and isinstance(value.get("reason"), (str, type(None))):
+        return value["reward"], value.get("reason")
+    return value, None
+
+
 def classify(value: Any) -> Dict[str, Any]:
     """What the agent's return value means. A bool, NaN or another type is never read as a reward."""
     if value is None:
         return {"kind": "none"}
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if isinstance(value, bool):
+        return {"kind": "invalid", "description": f"bool {value}", "hint": f"return 1.0 or 0.0 instead of {value}"}
+    if not isinstance(value, numbers.Real):
         return {"kind": "invalid", "description": f"{type(value).__name__} {short(repr(value))}"}
     number = float(value)
     return {"kind": "reward", "value": number} if math.isfinite(number) else {"kind": "invalid", "description": str(number)}

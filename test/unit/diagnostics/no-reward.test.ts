@@ -10,8 +10,16 @@ describe('diagnostic: an agent that never yields a reward', () => {
 
   it('is found where a text or a collection is returned', async () => {
     assert.deepEqual(await marked('no-reward', 'a.py', python('return reply.choices[0].message.content')), ['reply.choices[0].message.content']);
-    assert.deepEqual(await marked('no-reward', 'a.ts', script('return { reward: 1 };')), ['{ reward: 1 }']);
+    assert.deepEqual(await marked('no-reward', 'a.ts', script('return { score: 1 };')), ['{ score: 1 }']);
     assert.deepEqual(await marked('no-reward', 'a.ts', "import { rollout } from 'agent-trainer/runtime';\nexport const agent = rollout(async (task) => `${task}`);\n"), ['`${task}`']);
+  });
+
+  it('a reward may have a reason; the reward itself is still looked at', async () => {
+    for (const [file, text] of [['a.py', python('return score(task), "why"')], ['a.py', python('return (score(task), "why")')], ['a.py', python('return {"reward": score(task), "reason": why}')], ['a.ts', script('return { reward: score(task), reason };')]] as const) {
+      assert.deepEqual(await marked('no-reward', file, text), [], text);
+    }
+    assert.deepEqual(await marked('no-reward', 'a.py', python('return (reply == task, "why")')), ['reply == task']);
+    assert.deepEqual(await marked('no-reward', 'a.ts', "import { rollout } from 'agent-trainer/runtime';\nexport const agent = rollout((task) => ({ reward: task === 1, reason: 'why' }));\n"), ['task === 1']);
   });
 
   it('true or false is made a number', async () => {

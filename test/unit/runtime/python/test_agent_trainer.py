@@ -9,12 +9,13 @@ import unittest
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from types import MappingProxyType
 
 from agent_trainer import LLM, PromptTemplate, emit_message, emit_reward, operation, rollout
 from agent_trainer import _context, _http
 from agent_trainer._agent import arguments_for
 from agent_trainer._json_text import json_text
-from agent_trainer.worker import classify, describe
+from agent_trainer.worker import classify, describe, split_reason
 
 
 class OutsideTheTrainer(unittest.TestCase):
@@ -128,6 +129,15 @@ class InAnAttempt(unittest.TestCase):
         self.assertEqual(second["attributes"]["agentlightning.reward.0.value"], 0.25)
         self.assertEqual(second["attributes"]["agentlightning.reward.1.name"], "a")
 
+    def test_reasons(self):
+        emit_reward({"a": 0.5, "b": 1}, primary_key="b", reason="why")
+        emit_reward(0, reason="x" * 100_000)
+        first, second = self.ended()
+        self.assertEqual(first["attributes"]["agentlightning.reward.0.reason"], "why")
+        self.assertEqual(len(second["attributes"]["agentlightning.reward.0.reason"]), 32_768)
+        with self.assertRaises(TypeError):
+            emit_reward(1, reason=2)
+
     def test_wrong_rewards(self):
         for value in (True, "1", None, Decimal("1"), [1], 1j):
             with self.assertRaises(TypeError, msg=repr(value)):
@@ -145,6 +155,15 @@ class Details(unittest.TestCase):
         self.assertEqual([classify(value)["kind"] for value in (0, 0.5, None)], ["reward", "reward", "none"])
         for value in (True, math.nan, -math.inf, "1", [], {}, 1j):
             self.assertEqual(classify(value)["kind"], "invalid", repr(value))
+        self.assertEqual(classify(False)["hint"], "return 1.0 or 0.0 instead of False")
+
+    def test_a_reward_and_its_reason_are_taken_apart_and_nothing_else(self):
+        for value in ((0.5, "why"), {"reward": 0.5, "reason": "why"}, MappingProxyType({"reward": 0.5, "reason": "why"})):
+            self.assertEqual(split_reason(value), (0.5, "why"))
+        for value in ({"reward": 0.5}, {"reward": 0.5, "reason": None}):
+            self.assertEqual(split_reason(value), (0.5, None))
+        for value in (0.5, None, "x", (0.5, 1), (0.5, None), ("why",), [0.5, "why"], {"reason": "why"}, {"reward": 1, "reason": 2}, {"reward": 1, "other": 2}):
+            self.assertEqual(split_reason(value), (value, None))
 
     def test_json_for_anything(self):
         @dataclass
