@@ -15,6 +15,7 @@ import { panels } from './ids.ts';
 import { Log } from './log.ts';
 import { RunsTree } from './runs/runs-tree.ts';
 import type { CoreServices, Services } from './services.ts';
+import { NativePackages } from './trainer/native-packages.ts';
 import { WrapLenses } from './wrap/wrap-lenses.ts';
 import { Workspaces } from './workspaces.ts';
 
@@ -25,7 +26,7 @@ import { Workspaces } from './workspaces.ts';
 export function activate(context: vscode.ExtensionContext): void {
   const log = new Log(vscode);
   const finder = new AgentFinder(vscode, new AgentReader(join(context.extensionPath, 'dist', 'extension', 'agent-worker.js')), log);
-  const workspaces = new Workspaces(vscode, join(context.extensionPath, 'dist', 'trainer', 'cli.js'), log);
+  const workspaces = new Workspaces(vscode, join(context.extensionPath, 'dist', 'trainer', 'cli.js'), new NativePackages(vscode, context, log), log);
   const core: CoreServices = { vscode, log, finder, workspaces };
   let made: Promise<Services> | undefined;
   const services = (): Promise<Services> => made ??= import('./services.ts').then(({ createServices }) => createServices(core, context));

@@ -27,7 +27,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     const view = services.vscode.window.createTreeView(views.runs, { treeDataProvider: this, canSelectMany: true });
     const refresh = coalesce(() => { this.refresh().catch((error: unknown) => { services.log.background('The Runs view could not be drawn', error); }); }, refreshMs);
     const read = (): void => {
-      if (!view.visible || !services.vscode.workspace.isTrusted) return;
+      if (!view.visible || !services.vscode.workspace.isTrusted || !services.workspaces.canStart) return;
       services.workspaces.readRuns().catch((error: unknown) => { services.log.background('The runs of the workspace could not be read', error); });
     };
     const subscriptions: { dispose(): void }[] = [view, this.changed, refresh, services.workspaces.onChanged(refresh), view.onDidChangeVisibility(read), services.vscode.workspace.onDidGrantWorkspaceTrust(read)];

@@ -87,7 +87,7 @@ export class Supervisor {
       this.become({ kind: 'ready', client, connection, process });
       return client;
     } catch (error) {
-      this.become({ kind: 'failed', message: messageOf(error) });
+      this.become(error instanceof TrainerError && error.code === 'cancelled' ? { kind: 'stopped' } : { kind: 'failed', message: messageOf(error) });
       throw error;
     }
   }
