@@ -22,9 +22,8 @@ if (built.status !== 0) process.exit(built.status ?? 1);
 rmSync(stage, { recursive: true, force: true });
 mkdirSync(stage, { recursive: true });
 writeFileSync(join(stage, 'package.json'), `${JSON.stringify(stagedManifest(), null, 2)}\n`);
-for (const name of ['package.nls.json', 'README.md', 'LICENSE', 'media', 'docs/images']) {
-  if (existsSync(join(root, name))) cpSync(join(root, name), join(stage, name), { recursive: true });
-}
+for (const name of ['package.nls.json', 'CHANGELOG.md', 'LICENSE', 'media', 'docs/images']) cpSync(join(root, name), join(stage, name), { recursive: true });
+writeFileSync(join(stage, 'README.md'), stagedReadme());
 for (const name of ['extension', 'trainer', 'runtime', 'webview', 'agent-trainer.schema.json']) {
   cpSync(join(root, 'dist', name), join(stage, 'dist', name), { recursive: true, filter: (path) => !path.endsWith('.map') });
 }
@@ -41,6 +40,12 @@ function stagedManifest() {
   return rest;
 }
 
+/** Links to files that are not packed become plain text; the list of such links goes. */
+function stagedReadme() {
+  const text = readFileSync(join(root, 'README.md'), 'utf8').replace(/\n## More\n[^]*$/, '');
+  return text.replace(/(?<!!)\[([^\]]+)\]\((?!https?:|#)([^)]+)\)/g, (link, label, target) => (existsSync(join(stage, target)) ? link : label));
+}
+
 /** What to install, pinned, and how large that is. */
 async function stageLock() {
   const { manifest, lock } = lockedPackages(root);
@@ -53,7 +58,7 @@ async function stageLock() {
 }
 
 function stagePackage(name, from) {
-  if (unneeded.has(name)) return;
+  if (unneeded.has(name) || name.endsWith('-musl')) return; // VS Code's linux targets are those with glibc, and ONNX Runtime has no build for musl
   const folder = packageFolder(name, from);
   if (folder === null) return; // an optional binary of another platform
   const staged = join(stage, 'dist', 'node_modules', name);
@@ -67,5 +72,5 @@ function stagePackage(name, from) {
 function isWanted(path) {
   const native = /^\/bin\/napi-v\d+\/(\w+)(?:\/(\w+))?/.exec(path);
   if (native !== null && (native[1] !== process.platform || (native[2] ?? process.arch) !== process.arch)) return false;
-  return !/^\/(node_modules|script|docs|types)(\/|$)|\.(map|md|d\.ts)$/.test(path) || path === '';
+  return !/^\/(node_modules|script|docs|types|dist\/esm)(\/|$)|\.(map|md|ts)$/.test(path) || path === ''; // all of them are loaded by require
 }
