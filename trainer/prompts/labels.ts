@@ -29,6 +29,6 @@ export function isPromptText(pieces: readonly Piece[], standing: Standing): bool
   switch (standing) {
     case 'told': return words >= 2 || (words === 1 && isFilled);
     case 'given': return words >= 5;
-    case 'filled': return words >= 4 && /\s/.test(text.trim());
+    case 'filled': return words >= 4 || (words === 3 && /[.!?:。]$/.test(text.trim()));
   }
 }

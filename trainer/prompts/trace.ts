@@ -18,11 +18,10 @@ export interface Use {
   filling: Filling;
   /** What is taken of it: keys of dicts, attributes of objects; `*` for any. */
   keys: readonly string[];
-  /** The argument or key it is given under. */
-  label: string | null;
 }
 
-export const toldUse: Use = { standing: 'told', filling: unfilled, keys: [], label: null };
+export const toldUse: Use = { standing: 'told', filling: unfilled, keys: [] };
+export const filledUse: Use = { standing: 'filled', filling: unfilled, keys: [] };
 
 /** What a trace ends at. */
 export interface Sink {
@@ -90,12 +89,11 @@ export class Tracer {
   /** What is put into a literal may be a prompt of its own, if it is a constant. */
   private literal(module: Module, node: SyntaxNode, use: Use): void {
     this.sink.literal(module, node, use);
-    const filled: Use = { standing: 'filled', filling: unfilled, keys: [], label: null };
     const visit = (at: SyntaxNode): void => {
       for (const child of children(at)) {
-        if (child.name === 'Interpolation' || child.name === 'FormatReplacement') this.trace(module, child.firstChild?.nextSibling, filled);
+        if (child.name === 'Interpolation' || child.name === 'FormatReplacement') this.trace(module, child.firstChild?.nextSibling, filledUse);
         else if (child.name === 'FormatString' || child.name === 'TemplateString' || child.name === 'ParenthesizedExpression' || isSum(module.source, child)) visit(child);
-        else if (isSum(module.source, at) && !isText(child)) this.trace(module, child, filled);
+        else if (isSum(module.source, at) && !isText(child)) this.trace(module, child, filledUse);
       }
     };
     visit(node);
@@ -105,7 +103,7 @@ export class Tracer {
     const items = itemsOf(module.source, node).flatMap(({ value, spread }) => (value === null ? [] : [{ value, spread }]));
     const role = items[0]?.value.name === 'String' && items.length === 2 ? textOf(module.source, items[0].value).slice(1, -1) : '';
     if (roles.test(role)) {
-      if (!/^(placeholder|tool|function)$/.test(role)) this.trace(module, items[1]?.value, { ...below(use), label: role });
+      if (!/^(placeholder|tool|function)$/.test(role)) this.trace(module, items[1]?.value, below(use));
       return;
     }
     for (const { value, spread } of items) this.trace(module, value, spread ? use : below(use));
@@ -116,15 +114,16 @@ export class Tracer {
     const roleNode = items.find(({ name }) => name === 'role')?.value;
     const role = roleNode?.name === 'String' ? textOf(module.source, roleNode).slice(1, -1) : null;
     if (role === 'tool' || role === 'function') return;
+    const isRequest = items.some(({ name }) => name === 'model');
     const [key, ...rest] = use.keys;
     for (const { name, value, spread, nodes } of items) {
       if (spread) this.trace(module, value, use);
-      if (spread || name === null) continue;
+      if (spread || name === null || (name === 'user' && isRequest)) continue;
       const shorthand = nodes[0]?.name === 'Property' && nodes[0].firstChild === nodes[0].lastChild;
       if (key !== undefined && key !== '*' && key !== name) continue;
       const standing = key === undefined || key === '*' ? standingOf(name, use.standing) : use.standing;
       if (standing === null) continue;
-      const inner: Use = { ...use, keys: rest, standing, label: role !== null && /^(content|parts|text)$/.test(name) ? role : name };
+      const inner: Use = { ...use, keys: rest, standing };
       if (shorthand || value === null || value.name === 'PropertyDefinition') this.lookedUp(module, name, node.from, inner);
       else this.trace(module, value, inner);
     }
