@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Prompt } from '../protocol/prompts.ts';
+import { qualifiedName } from '../source/program.ts';
 import type { Definition } from '../source/program.ts';
 import { ownerOf, reachedFrom, wrappedAgents } from '../source/wrappers.ts';
 import { llmCalls } from '../source/frameworks.ts';
@@ -34,9 +35,9 @@ export function promptsIn(fileName: string, text: string): Prompt[] {
 
 function collect(modules: Modules, module: Module, agentName: string | null, wholeFile = false): Prompt[] {
   const found = new Collection(modules);
-  const agents = agentsOf(module).filter(({ name }) => agentName === null || name === agentName);
+  const agents = agentName === null ? agentsOf(module) : [agentNamed(module, agentName)];
   for (const { name, definitions } of agents) trace(modules, module, definitions, false, found, `${module.path}:${name}`);
-  if (agents.length === 0 || wholeFile) trace(modules, module, [], true, found, null);
+  if (wholeFile) trace(modules, module, [], true, found, null);
   return found.prompts();
 }
 
@@ -51,6 +52,14 @@ function agentsOf({ program }: Module): { name: string; definitions: Definition[
   const parts = reachedFrom(program, wrapped.flatMap(({ definitions }) => definitions));
   const candidates = new Map(llmCalls(program).flatMap(({ call }) => ownerOf(call.definition) ?? []).map((owner) => [owner.name, owner.definition]));
   return [...wrapped, ...[...candidates].filter(([, definition]) => !parts.has(definition)).map(([name, definition]) => ({ name, definitions: [definition] }))];
+}
+
+function agentNamed(module: Module, name: string): { name: string; definitions: Definition[] } {
+  const { definitions, exports } = module.program;
+  const listed = exports.find((each) => each.name === name)?.value;
+  const local = listed?.kind === 'name' ? listed.name : name;
+  const definition = definitions.find((each) => each.kind === 'function' && qualifiedName(each) === local);
+  return agentsOf(module).find((agent) => agent.name === name) ?? { name, definitions: definition === undefined ? [] : [definition] };
 }
 
 function readFromDisk(workspace: string, path: string): string | null {

@@ -7,7 +7,7 @@ import type { Module } from './modules.ts';
 
 const outside = /^(FunctionDefinition|FunctionDeclaration|FunctionExpression|ArrowFunction|LambdaExpression|MethodDeclaration|ClassDefinition|ClassDeclaration|Body|Block|Script)$/;
 /** Calls that make the thing that the variable is: what they are given belongs to it. */
-const makes = /^[A-Z]|^(create|make|init|build|from|define)[_A-Z]|^(tool|dict|dedent|cleandoc|stripIndent|freeze|format|join)$/;
+const makes = /^[A-Z]|^(create|make|init|build|from|define)[_A-Z]|^render|^(tool|dict|dedent|cleandoc|stripIndent|freeze|format|join)$/;
 const plain = /^(content|contents|parts|text|messages)$/;
 
 /** What a literal is called by: its function, the variable and keys it is in, and the role or argument it is given as. */
@@ -19,8 +19,7 @@ export function nameOf(module: Module, literal: SyntaxNode): string {
     path.unshift(...names.filter((name) => name !== ''));
     if (!isOwn) break;
   }
-  const names = path.filter((name, index) => !plain.test(name) || index === 0);
-  return [...functionsAround(module, literal.from), ...names].join('.').replace(/\s+/g, ' ') || 'prompt';
+  return [...functionsAround(module, literal.from), ...path].join('.').replace(/\s+/g, ' ') || 'prompt';
 }
 
 /** What a node is called in its parent, and whether names further out are its own as well. */
@@ -39,7 +38,7 @@ function stepOf(source: Source, node: SyntaxNode, parent: SyntaxNode): Step {
       const key = parent.name === 'Property' ? parent.firstChild : node.prevSibling?.name === ':' ? node.prevSibling.prevSibling : null;
       if (key === null || key.from === node.from) return named();
       const name = textOf(source, key).replace(/^["']|["']$/g, '');
-      return named(plain.test(name) ? roleIn(source, parent.name === 'Property' ? parent.parent : parent) ?? name : name);
+      return named(plain.test(name) ? roleIn(source, parent.name === 'Property' ? parent.parent : parent) ?? '' : name);
     }
     case 'TupleExpression': case 'ArrayExpression': return named(roleOfPair(source, parent, node) ?? '');
     case 'ArgList': {
@@ -55,8 +54,9 @@ function argumentStep(source: Source, callee: SyntaxNode, label: string): Step {
   const code = textOf(source, callee).replace(/<[^]*>$/, '');
   const role = /(?:^|\.)(System|Human|User|AI|Assistant|Developer)\w*Message(PromptTemplate)?(?:$|\.)/.exec(code)?.[1];
   if (role !== undefined) return named(roleName(role.toLowerCase()));
+  const list = /^(?:self\.|this\.)?([\w$.]+)\.(append|extend|insert|push|unshift)$/.exec(code)?.[1];
   // The variable that another call's result is put into holds the answer.
-  return { names: [label], isOwn: makes.test(/[\w$]*$/.exec(code)?.[0] ?? '') || /^[A-Z]\w*\.\w+$/.test(code) };
+  return { names: [list ?? (plain.test(label) ? '' : label)], isOwn: makes.test(/[\w$]*$/.exec(code)?.[0] ?? '') || /^[A-Z]\w*\.create$/.test(code) };
 }
 
 function before(node: SyntaxNode, kind: RegExp): SyntaxNode | null {

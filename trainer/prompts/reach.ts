@@ -3,7 +3,7 @@ import type { Binding, Definition } from '../source/program.ts';
 import { argumentsOf, calleeOf, nodesOf, pathOf, textOf } from '../source/syntax.ts';
 import type { Declared } from './declarations.ts';
 import { declaredAt } from './declarations.ts';
-import { definitionAt, scopeAt } from './modules.ts';
+import { definitionAt, importPath, scopeAt } from './modules.ts';
 import type { Module, Modules } from './modules.ts';
 
 /** A part of a file that runs when the agent runs: a function or class, or what a variable of the module is set to. */
@@ -65,7 +65,7 @@ export class Reach {
   private mention(module: Module, name: string, bindings: Binding[]): void {
     for (const binding of bindings) {
       if (binding.value.kind === 'definition') this.definition(module, binding.value.definition);
-      else if (binding.value.kind === 'import') this.imported(module, binding.value.path);
+      else if (importPath(binding.value) !== null) this.imported(module, importPath(binding.value) ?? '');
       else if (binding.scope === module.program.root && !this.reached.has(binding)) {
         this.reached.add(binding);
         this.variable(module, name, binding, bindings);
@@ -89,18 +89,10 @@ export class Reach {
     this.reached.add(`${found.module.path}:${found.name}`);
     // Which names of a whole module are used is not followed: all of them.
     for (const name of found.name === null ? found.module.program.root.ownNames() : [found.name]) {
-      const listed = found.module.program.exports.find((each) => each.name === name)?.value;
-      const bindings = found.module.program.root.own(listed?.kind === 'name' ? listed.name : name);
-      if (bindings !== undefined) this.mention(found.module, name, bindings);
-      const again = bindings === undefined ? this.modules.reexported(found.module, name) : null;
-      if (again?.name != null) this.imported(again.module, `./${again.module.path.split('/').at(-1) ?? ''}:${again.name}`);
+      const exported = this.modules.exported(found.module, name);
+      if (exported?.value !== undefined) this.parts.push({ module: exported.module, from: exported.value.from, to: exported.value.to });
+      else if (exported !== null) this.mention(exported.module, exported.name, exported.bindings);
     }
-  }
-
-  nodeOf(module: Module, definition: Definition): SyntaxNode | null {
-    let node: SyntaxNode | null = module.source.root.resolve(definition.from, 1);
-    for (let inner: SyntaxNode | null = module.source.root.resolveInner(definition.from, 1); inner !== null; inner = inner.parent) if (inner.from === definition.from && inner.to === definition.to) node = inner;
-    return node?.from === definition.from && node.to === definition.to ? node : null;
   }
 
   /** What is given for a parameter where its function is called, in parts that run. */
@@ -142,13 +134,12 @@ export class Reach {
       while (owner !== null && owner.kind !== 'class') owner = owner.parent;
       return this.definitionsOf(module, owner?.scope.own(name) ?? []);
     }
-    return (scopeAt(module, node?.from ?? 0).lookUp(start) ?? []).flatMap(({ value, scope, at }) => {
+    return (scopeAt(module, node?.from ?? 0).lookUp(start) ?? []).flatMap(({ value, scope }) => {
       if (value.kind === 'import') {
         const found = this.modules.imported(module, value.path);
         return found?.name === null ? this.definitionsOf(found.module, found.module.program.root.own(name) ?? []) : [];
       }
       const declared = value.kind === 'call' && value.of.kind === 'name' ? scope.lookUp(value.of.name) : undefined;
-      void at;
       return this.definitionsOf(module, declared ?? []).flatMap((each) => (each.definition.kind === 'class' ? this.definitionsOf(each.module, each.definition.scope.own(name) ?? []) : []));
     });
   }
@@ -156,11 +147,10 @@ export class Reach {
   private definitionsOf(module: Module, bindings: Binding[]): { module: Module; definition: Definition }[] {
     return bindings.flatMap(({ value }) => {
       if (value.kind === 'definition') return [{ module, definition: value.definition }];
-      const found = value.kind === 'import' ? this.modules.imported(module, value.path) : null;
-      if (found?.name == null) return [];
-      const listed = found.module.program.exports.find((each) => each.name === found.name)?.value;
-      const own = found.module.program.root.own(listed?.kind === 'name' ? listed.name : found.name) ?? [];
-      return own.flatMap(({ value: made }) => (made.kind === 'definition' ? [{ module: found.module, definition: made.definition }] : []));
+      const path = importPath(value);
+      const found = path === null ? null : this.modules.imported(module, path);
+      const exported = found?.name == null ? null : this.modules.exported(found.module, found.name);
+      return (exported?.bindings ?? []).flatMap(({ value: made }) => (exported !== null && made.kind === 'definition' ? [{ module: exported.module, definition: made.definition }] : []));
     });
   }
 

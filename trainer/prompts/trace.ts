@@ -8,7 +8,7 @@ import type { Filling } from './engines.ts';
 import { standingOf } from './labels.ts';
 import type { Standing } from './labels.ts';
 import { isSum } from './literal.ts';
-import { definitionAt, scopeAt } from './modules.ts';
+import { definitionAt, importPath, nodeAt, scopeAt } from './modules.ts';
 import type { Module, Modules } from './modules.ts';
 import type { Reach } from './reach.ts';
 
@@ -121,7 +121,7 @@ export class Tracer {
       if (spread || name === null || (name === 'user' && isRequest)) continue;
       const shorthand = nodes[0]?.name === 'Property' && nodes[0].firstChild === nodes[0].lastChild;
       if (key !== undefined && key !== '*' && key !== name) continue;
-      const standing = key === undefined || key === '*' ? standingOf(name, use.standing) : use.standing;
+      const standing = key === name || (key === '*' && standingOf(name, use.standing) !== null) ? use.standing : standingOf(name, use.standing);
       if (standing === null) continue;
       const inner: Use = { ...use, keys: rest, standing };
       if (shorthand || value === null || value.name === 'PropertyDefinition') this.lookedUp(module, name, node.from, inner);
@@ -139,12 +139,12 @@ export class Tracer {
       this.loopVariable(module, name, at, use);
       return;
     }
-    for (const binding of bindings) this.binding(module, binding, use);
-    for (const { value, keys } of this.reach.changesOf(module, name, bindings)) this.trace(module, value, { ...use, keys: keys(use.keys) });
+    this.bound(module, name, bindings, use);
   }
 
-  binding(module: Module, { value, at }: Binding, use: Use): void {
-    if (value.kind === 'import') this.imported(module, value.path, use);
+  private binding(module: Module, { value, at }: Binding, use: Use): void {
+    const path = importPath(value);
+    if (path !== null) this.imported(module, path, use);
     else if (value.kind === 'definition') this.returned(module, value.definition, use);
     else this.declared(module, at, use);
   }
@@ -152,31 +152,23 @@ export class Tracer {
   /** What a function gives back. As a value it is a callback, which the library calls. */
   returned(module: Module, definition: Definition, use: Use): void {
     if (definition.kind !== 'function') return;
-    const node = this.reach.nodeOf(module, definition);
+    const node = nodeAt(module, definition.from, definition.to);
     for (const value of node === null ? [] : returnsOf(node)) this.trace(module, value, use);
   }
 
-  imported(module: Module, path: string, use: Use): void {
+  private imported(module: Module, path: string, use: Use): void {
     const found = this.modules.imported(module, path);
-    if (found === null) return;
     const [key, ...rest] = use.keys;
-    if (found.name !== null) this.exported(found.module, found.name, use);
-    else if (key !== undefined) this.exported(found.module, key, { ...use, keys: rest });
+    if (found === null || (found.name === null && key === undefined)) return;
+    const exported = this.modules.exported(found.module, found.name ?? key ?? '');
+    const inner = found.name === null ? { ...use, keys: rest } : use;
+    if (exported?.value !== undefined) this.trace(exported.module, exported.value, inner);
+    else if (exported !== null) this.bound(exported.module, exported.name, exported.bindings, inner);
   }
 
-  private exported(module: Module, name: string, use: Use, steps = 4): void {
-    const { exports, root, language } = module.program;
-    const listed = exports.find((each) => each.name === name);
-    const local = listed?.value.kind === 'name' ? listed.value.name : name;
-    const bindings = language === 'python' || listed !== undefined ? root.own(local) : undefined;
-    for (const binding of bindings ?? []) this.binding(module, binding, use);
-    if (bindings !== undefined) {
-      for (const { value, keys } of this.reach.changesOf(module, local, bindings)) this.trace(module, value, { ...use, keys: keys(use.keys) });
-      return;
-    }
-    if (listed !== undefined && name === 'default') this.trace(module, module.source.root.resolveInner(listed.at.from, 1).parent?.getChild('default')?.nextSibling, use);
-    const again = steps > 0 && listed === undefined ? this.modules.reexported(module, name) : null;
-    if (again !== null && again.name !== null) this.exported(again.module, again.name, use, steps - 1);
+  private bound(module: Module, name: string, bindings: Binding[], use: Use): void {
+    for (const binding of bindings) this.binding(module, binding, use);
+    for (const { value, keys } of this.reach.changesOf(module, name, bindings)) this.trace(module, value, { ...use, keys: keys(use.keys) });
   }
 
   private declared(module: Module, at: { from: number; to: number }, use: Use): void {
