@@ -2,7 +2,7 @@ import type { SyntaxNode } from '@lezer/common';
 import { argumentsOf, calleeOf, isText, optionsOf, textOf } from '../source/syntax.ts';
 import type { Item } from '../source/syntax.ts';
 import { readFilePath } from './file-paths.ts';
-import { unfilled } from './engines.ts';
+import { anyName, unfilled } from './engines.ts';
 import type { Filling } from './engines.ts';
 import { standingOf } from './labels.ts';
 import type { Module } from './modules.ts';
@@ -68,6 +68,8 @@ function traceGiven(tracer: Tracer, module: Module, call: SyntaxNode, name: stri
   const given = argumentsOf(source, call);
   const [key, ...rest] = use.keys;
   const isPersona = given.some((item) => item.name === 'goal' || item.name === 'backstory');
+  // CrewAI replaces the names of its inputs in all it is told, and leaves other braces alone.
+  if (isPersona || given.some((item) => item.name === 'expected_output' || crewConfig(module, item.value))) use = { ...use, filling: { ...unfilled, engine: 'replace', replaced: [anyName] } };
   for (const { name: label, value, spread } of given) {
     if (value === null) continue;
     if (label === null) {
@@ -80,6 +82,9 @@ function traceGiven(tracer: Tracer, module: Module, call: SyntaxNode, name: stri
     if (standing !== null && (makes || standing === 'told')) tracer.trace(module, value, { ...use, keys: key === label || key === '*' ? rest : use.keys, standing });
   }
 }
+
+/** `self.agents_config[…]`: a part of a crew's YAML file. */
+export const crewConfig = ({ source }: Module, value: SyntaxNode | null): boolean => value !== null && /\.(agents|tasks)_config\b/.test(textOf(source, value));
 
 function traceMethod(tracer: Tracer, module: Module, receiver: SyntaxNode, name: string, given: Item[], use: Use): boolean {
   const { source } = module;

@@ -1,6 +1,7 @@
 import type { SyntaxNode } from '@lezer/common';
 import { llmCalls } from '../source/frameworks.ts';
 import { argumentsOf, calleeOf, isText, itemsOf, nodesOf, textOf } from '../source/syntax.ts';
+import { crewConfig } from './calls.ts';
 import { standingOf } from './labels.ts';
 import type { Module } from './modules.ts';
 import { filledUse, toldUse } from './trace.ts';
@@ -32,10 +33,11 @@ function traceMessage(tracer: Tracer, module: Module, node: SyntaxNode): void {
   if (names.has('role') && (names.has('content') || names.has('parts'))) tracer.trace(module, node, toldUse);
 }
 
-function isTelling({ source }: Module, call: SyntaxNode, callee: SyntaxNode): boolean {
+function isTelling(module: Module, call: SyntaxNode, callee: SyntaxNode): boolean {
+  const { source } = module;
   const property = callee.name === 'MemberExpression' ? callee.getChild('PropertyName') : callee;
   if (property !== null && templates.test(textOf(source, property))) return true;
-  return argumentsOf(source, call).some(({ name, value }) => (name !== null && telling.test(name)) || (value?.name === 'ObjectExpression' && itemsOf(source, value).some((item) => item.name !== null && telling.test(item.name))));
+  return argumentsOf(source, call).some(({ name, value }) => (name !== null && telling.test(name)) || crewConfig(module, value) || (value?.name === 'ObjectExpression' && itemsOf(source, value).some((item) => item.name !== null && telling.test(item.name))));
 }
 
 /** What the call is given, and what it is a method of: a chain or an agent has its prompts inside. */

@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import type { SyntaxNode } from '@lezer/common';
 import type { Binding, Definition } from '../source/program.ts';
 import { children, isText, itemsOf, textOf } from '../source/syntax.ts';
@@ -59,6 +60,7 @@ export class Tracer {
   private step(module: Module, node: SyntaxNode, use: Use): void {
     if (this.isLiteral(module, node)) {
       if (use.keys.length === 0) this.literal(module, node, use);
+      else this.configured(module, node, use);
       return;
     }
     const follow = (nodes: Iterable<SyntaxNode | null | undefined>, other: Use = use): void => { for (const each of nodes) this.trace(module, each, other); };
@@ -84,6 +86,13 @@ export class Tracer {
     if (!isSum(module.source, node)) return false;
     const sides = [node.firstChild, node.lastChild].map((side) => (side?.name === 'ParenthesizedExpression' ? side.firstChild?.nextSibling ?? side : side));
     return sides.some((side) => side !== null && this.isLiteral(module, side));
+  }
+
+  /** The name of a YAML file that a library reads, CrewAI for one. */
+  private configured(module: Module, node: SyntaxNode, use: Use): void {
+    const name = /^["']([\w./-]+\.ya?ml)["']$/.exec(textOf(module.source, node))?.[1];
+    const path = name === undefined ? undefined : [posix.join(posix.dirname(module.path), name), name].find((each) => this.modules.readFile(each) !== null);
+    if (path !== undefined) this.sink.file(path, use, 'yaml');
   }
 
   /** What is put into a literal may be a prompt of its own, if it is a constant. */
