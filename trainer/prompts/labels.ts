@@ -27,7 +27,7 @@ export function isPromptText(pieces: readonly Piece[], standing: Standing): bool
   const isFilled = pieces.some((piece) => typeof piece !== 'string');
   if (/^\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|WITH|PRAGMA)\s[\s\S]*\b(FROM|INTO|SET|TABLE|AS|VALUES|VIEW)\b/.test(text)) return false;
   switch (standing) {
-    case 'told': return words >= 2 || (words === 1 && isFilled);
+    case 'told': return words >= 2 || (isFilled && /\p{L}{2}|\p{L}\s*:/u.test(text));
     case 'given': return words >= 5;
     case 'filled': return words >= 4 || (words === 3 && /[.!?:。]$/.test(text.trim()));
   }

@@ -3,7 +3,7 @@ import type { Prompt } from '../../../trainer/protocol/prompts.ts';
 import { applyPrompt } from '../../../trainer/prompts/apply-prompt.ts';
 import { checkText } from '../../../trainer/prompts/check-text.ts';
 import { findPrompts } from '../../../trainer/prompts/find-prompts.ts';
-import { applyEdits } from '../../../trainer/prompts/overlay.ts';
+import { applyEdits } from '../../../trainer/prompts/text-edit.ts';
 
 /** The prompt of a file with one model call, made from the expression of its message. */
 function promptOf(expression: string, file: 'agent.py' | 'agent.ts' = 'agent.py'): { prompt: Prompt; text: string } {

@@ -7,7 +7,8 @@ import { parse } from 'yaml';
 import type { Prompt } from '../../../trainer/protocol/prompts.ts';
 import { applyPrompt } from '../../../trainer/prompts/apply-prompt.ts';
 import { findPrompts, promptsIn } from '../../../trainer/prompts/find-prompts.ts';
-import { applyEdits, overlayOf } from '../../../trainer/prompts/overlay.ts';
+import { overlayOf } from '../../../trainer/prompts/overlay.ts';
+import { applyEdits } from '../../../trainer/prompts/text-edit.ts';
 
 const agent = `import yaml
 from pathlib import Path
