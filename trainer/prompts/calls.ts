@@ -34,7 +34,7 @@ export function traceCall(tracer: Tracer, module: Module, call: SyntaxNode, use:
     tracer.sink.file(path, use, 'text');
     return;
   }
-  const own = tracer.reach.calledBy(module, callee);
+  const own = tracer.uses.calledBy(module, callee);
   if (use.standing === 'filled' && own.length > 0 && !speaks.test(name)) return;
   for (const { module: at, definition } of own) {
     if (definition.kind === 'function') tracer.returned(at, definition, use);

@@ -11,6 +11,7 @@ import type { Module, ReadFile } from './modules.ts';
 import { Reach } from './reach.ts';
 import { traceSinks } from './sinks.ts';
 import { Tracer } from './trace.ts';
+import { Uses } from './uses.ts';
 
 /**
  * The prompts that reach the calls of an agent, in order of file and place. Nothing is executed; the user's own files are
@@ -35,15 +36,16 @@ export function promptsIn(fileName: string, text: string): Prompt[] {
 
 function collect(modules: Modules, module: Module, agentName: string | null, wholeFile = false): Prompt[] {
   const found = new Collection(modules);
+  const uses = new Uses(modules);
   const agents = agentName === null ? agentsOf(module) : [agentNamed(module, agentName)];
-  for (const { name, definitions } of agents) trace(modules, module, definitions, false, found, `${module.path}:${name}`);
-  if (wholeFile) trace(modules, module, [], true, found, null);
+  for (const { name, definitions } of agents) trace(modules, uses, module, definitions, false, found, `${module.path}:${name}`);
+  if (wholeFile) trace(modules, uses, module, [], true, found, null);
   return found.prompts();
 }
 
-function trace(modules: Modules, module: Module, starts: Definition[], whole: boolean, found: Collection, agent: string | null): void {
-  const reach = new Reach(modules, module, starts, whole);
-  traceSinks(new Tracer(modules, reach, found.sinkFor(agent)));
+function trace(modules: Modules, uses: Uses, module: Module, starts: Definition[], whole: boolean, found: Collection, agent: string | null): void {
+  const reach = new Reach(modules, uses, module, starts, whole);
+  traceSinks(new Tracer(modules, uses, reach, found.sinkFor(agent)));
 }
 
 /** The agents of a file as detection finds them: those that are wrapped, and other functions that call a model. */

@@ -12,6 +12,7 @@ import { isSum } from './literal.ts';
 import { definitionAt, importPath, nodeAt, scopeAt } from './modules.ts';
 import type { Module, Modules } from './modules.ts';
 import type { Reach } from './reach.ts';
+import type { Uses } from './uses.ts';
 
 /** How a value gets to the model from where it is looked at. */
 export interface Use {
@@ -37,12 +38,14 @@ const roles = /^(system|user|human|ai|assistant|developer|placeholder|tool|funct
 export class Tracer {
   readonly modules: Modules;
   readonly reach: Reach;
+  readonly uses: Uses;
   readonly sink: Sink;
   private readonly seen = new Set<string>();
   private depth = 0;
 
-  constructor(modules: Modules, reach: Reach, sink: Sink) {
+  constructor(modules: Modules, uses: Uses, reach: Reach, sink: Sink) {
     this.modules = modules;
+    this.uses = uses;
     this.reach = reach;
     this.sink = sink;
   }
@@ -177,7 +180,7 @@ export class Tracer {
 
   private bound(module: Module, name: string, bindings: Binding[], use: Use): void {
     for (const binding of bindings) this.binding(module, binding, use);
-    for (const { value, keys } of this.reach.changesOf(module, name, bindings)) this.trace(module, value, { ...use, keys: keys(use.keys) });
+    for (const { value, keys } of this.uses.changesOf(module, name, bindings)) this.trace(module, value, { ...use, keys: keys(use.keys) });
   }
 
   private declared(module: Module, at: { from: number; to: number }, use: Use): void {
@@ -216,7 +219,7 @@ export class Tracer {
       return;
     }
     this.attribute(module, owner, member.key, use);
-    for (const { value, keys } of this.reach.changesOf(module, `${name}.${member.key}`, null)) this.trace(module, value, { ...use, keys: keys(use.keys) });
+    for (const { value, keys } of this.uses.changesOf(module, `${name}.${member.key}`, null)) this.trace(module, value, { ...use, keys: keys(use.keys) });
   }
 
   /** An attribute of the instances of a class, its bases in the same file included. */
