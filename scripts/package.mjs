@@ -1,6 +1,6 @@
 // Packs the extension for this machine's platform into agent-trainer-<platform>-<version>.vsix.
 // What goes in is staged in dist/vsix-stage: the build, and of the native packages only this platform's binaries.
-import { cpSync, existsSync, readFileSync, rmSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { spawnSync } from 'node:child_process';
@@ -23,7 +23,8 @@ if (built.status !== 0) process.exit(built.status ?? 1);
 rmSync(stage, { recursive: true, force: true });
 mkdirSync(stage, { recursive: true });
 writeFileSync(join(stage, 'package.json'), `${JSON.stringify(stagedManifest(), null, 2)}\n`);
-for (const name of ['package.nls.json', 'README.md', 'LICENSE', 'media', 'docs/images']) {
+const texts = readdirSync(root).filter((name) => /^package\.nls(\..+)?\.json$/.test(name));
+for (const name of [...texts, 'l10n', 'README.md', 'LICENSE', 'media', 'docs/images']) {
   if (existsSync(join(root, name))) cpSync(join(root, name), join(stage, name), { recursive: true });
 }
 for (const name of ['extension.cjs', 'agent-worker.cjs', 'trainer', 'runtime', 'webview', 'agent-trainer.schema.json']) {

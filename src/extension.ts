@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { join } from 'node:path';
+import { useBundle } from '../trainer/protocol/l10n.ts';
 import { agentFileExtensions } from './agents/detect.ts';
 import { AgentLenses } from './agents/code-lens.ts';
 import { createAgentsView } from './agents/agents-view.ts';
@@ -41,6 +42,7 @@ import { Workspaces } from './workspaces.ts';
 
 /** Wiring only. Nothing is awaited: scans and a trainer that outlived its window are found in the background. */
 export function activate(context: vscode.ExtensionContext): void {
+  useBundle(vscode.l10n.bundle ?? {});
   const log = new Log(vscode);
   const finder = new AgentFinder(vscode, new AgentReader(join(context.extensionPath, 'dist', 'agent-worker.cjs')), log);
   const workspaces = new Workspaces(vscode, join(context.extensionPath, 'dist', 'trainer', 'cli.js'), log);
