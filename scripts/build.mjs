@@ -20,7 +20,11 @@ const requireForEsm = { js: "import { createRequire as __createRequire } from 'n
 
 const trainerEntries = { cli: 'trainer/cli/main.ts', 'policy-worker': 'trainer/policy/worker.ts' };
 
+/** The extension where there is no Node: a browser without a server. */
+export const webBuild = { ...common, sourcemap: false, minify: true, entryPoints: ['src/web.ts'], outfile: 'dist/web.cjs', format: 'cjs', platform: 'browser', target: 'es2022', external: ['vscode'] };
+
 const builds = [
+  webBuild,
   { ...node, entryPoints: ['src/extension.ts'], outfile: 'dist/extension.cjs', format: 'cjs', external: ['vscode', 'bufferutil', 'utf-8-validate'] },
   // A thread of the extension host.
   { ...node, entryPoints: { 'agent-worker': 'src/agents/scan/worker.ts' }, outdir: 'dist', outExtension: { '.js': '.cjs' }, format: 'cjs' },

@@ -27,7 +27,7 @@ const texts = readdirSync(root).filter((name) => /^package\.nls(\..+)?\.json$/.t
 for (const name of [...texts, 'l10n', 'README.md', 'LICENSE', 'media', 'docs/images']) {
   if (existsSync(join(root, name))) cpSync(join(root, name), join(stage, name), { recursive: true });
 }
-for (const name of ['extension.cjs', 'agent-worker.cjs', 'trainer', 'runtime', 'webview', 'agent-trainer.schema.json']) {
+for (const name of ['extension.cjs', 'web.cjs', 'agent-worker.cjs', 'trainer', 'runtime', 'webview', 'agent-trainer.schema.json']) {
   cpSync(join(root, 'dist', name), join(stage, 'dist', name), { recursive: true, filter: (path) => !path.endsWith('.map') });
 }
 writeFileSync(join(stage, '.vscodeignore'), ''); // all that is staged is wanted

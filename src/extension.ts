@@ -34,6 +34,7 @@ import { trainAgent } from './runs/train-command.ts';
 import type { Services } from './services.ts';
 import { createStatusBar } from './status-bar.ts';
 import { AgentDiagnostics } from './diagnostics/agent-diagnostics.ts';
+import { explainOnUse, isVirtual } from './unsupported.ts';
 import { WrapActions } from './wrap/wrap-actions.ts';
 import { makeNotTrainable, makeTrainable } from './wrap/wrap-command.ts';
 import { WrapLenses } from './wrap/wrap-lenses.ts';
@@ -43,6 +44,10 @@ import { Workspaces } from './workspaces.ts';
 /** Wiring only. Nothing is awaited: scans and a trainer that outlived its window are found in the background. */
 export function activate(context: vscode.ExtensionContext): void {
   useBundle(vscode.l10n.bundle ?? {});
+  if (isVirtual(vscode)) {
+    explainOnUse(vscode, context);
+    return;
+  }
   const log = new Log(vscode);
   const finder = new AgentFinder(vscode, new AgentReader(join(context.extensionPath, 'dist', 'agent-worker.cjs')), log);
   const workspaces = new Workspaces(vscode, join(context.extensionPath, 'dist', 'trainer', 'cli.js'), log);

@@ -25,6 +25,6 @@ function newestVsix(): string | undefined {
 }
 
 function newestSource(): number {
-  const files = ['src', 'webview', 'trainer', 'runtime', 'media'].flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((file) => join(root, folder, String(file))));
+  const files = ['src', 'webview', 'trainer', 'runtime', 'media', 'l10n'].flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((file) => join(root, folder, String(file))));
   return Math.max(...[...files, join(root, 'package.json'), join(root, 'scripts', 'build.mjs')].filter((file) => existsSync(file) && statSync(file).isFile()).map((file) => statSync(file).mtimeMs));
 }
