@@ -1,7 +1,7 @@
 // Packs the extension for this machine's platform into agent-trainer-<platform>-<version>.vsix, with this platform's native binaries.
 // `--universal` packs agent-trainer-universal-<version>.vsix for all platforms, with none: it installs them when they are first needed.
 // What goes in is staged in dist/vsix-stage.
-import { cpSync, existsSync, readFileSync, rmSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnSync } from 'node:child_process';
 import { createVSIX } from '@vscode/vsce';
@@ -22,9 +22,10 @@ if (built.status !== 0) process.exit(built.status ?? 1);
 rmSync(stage, { recursive: true, force: true });
 mkdirSync(stage, { recursive: true });
 writeFileSync(join(stage, 'package.json'), `${JSON.stringify(stagedManifest(), null, 2)}\n`);
-for (const name of ['package.nls.json', 'CHANGELOG.md', 'LICENSE', 'media', 'docs/images']) cpSync(join(root, name), join(stage, name), { recursive: true });
+const texts = readdirSync(root).filter((name) => /^package\.nls(\..+)?\.json$/.test(name));
+for (const name of [...texts, 'l10n', 'CHANGELOG.md', 'LICENSE', 'media', 'docs/images']) cpSync(join(root, name), join(stage, name), { recursive: true });
 writeFileSync(join(stage, 'README.md'), stagedReadme());
-for (const name of ['extension', 'trainer', 'runtime', 'webview', 'agent-trainer.schema.json']) {
+for (const name of ['extension', 'web.cjs', 'trainer', 'runtime', 'webview', 'agent-trainer.schema.json']) {
   cpSync(join(root, 'dist', name), join(stage, 'dist', name), { recursive: true, filter: (path) => !path.endsWith('.map') });
 }
 writeFileSync(join(stage, '.vscodeignore'), ''); // all that is staged is wanted

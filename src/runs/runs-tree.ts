@@ -1,3 +1,4 @@
+import { t } from '../../trainer/protocol/l10n.ts';
 import { basename } from 'node:path';
 import type { Disposable, Event, EventEmitter, TreeDataProvider, TreeItem } from 'vscode';
 import { commands, views } from '../ids.ts';
@@ -43,7 +44,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     item.tooltip = node.tooltip;
     item.contextValue = node.context;
     if (node.icon !== null) item.iconPath = new ThemeIcon(node.icon.id, node.icon.color === undefined ? undefined : new ThemeColor(node.icon.color));
-    if (node.run !== null) item.command = { command: commands.openRun, title: 'Open', arguments: [node.run] };
+    if (node.run !== null) item.command = { command: commands.openRun, title: t('Open'), arguments: [node.run] };
     return item;
   }
 

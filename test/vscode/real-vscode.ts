@@ -25,6 +25,6 @@ function newestVsix(kind: 'platform' | 'universal'): string | undefined {
 }
 
 function newestSource(): number {
-  const files = ['src', 'webview', 'trainer', 'runtime', 'media'].flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((file) => join(root, folder, String(file))));
+  const files = ['src', 'webview', 'trainer', 'runtime', 'media', 'l10n'].flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((file) => join(root, folder, String(file))));
   return Math.max(...[...files, ...['package.json', 'scripts/build.mjs', 'scripts/package.mjs', 'scripts/native-packages.mjs'].map((file) => join(root, file))].filter((file) => existsSync(file) && statSync(file).isFile()).map((file) => statSync(file).mtimeMs));
 }
