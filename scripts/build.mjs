@@ -27,6 +27,9 @@ const requireForEsm = { js: "import { createRequire as __createRequire } from 'n
 
 const trainerEntries = { cli: 'trainer/cli/main.ts', 'policy-worker': 'trainer/policy/worker.ts' };
 
+/** The extension where there is no Node: a browser without a server. */
+export const webBuild = { ...common, sourcemap: false, minify: true, entryPoints: ['src/web.ts'], outfile: 'dist/web.cjs', format: 'cjs', platform: 'browser', target: 'es2022', external: ['vscode'] };
+
 /** With a thread of the extension host. What is reached by `import()` alone is in chunks of its own, loaded when it is first used. */
 export const extension = {
   ...node, entryPoints: { main: 'src/extension.ts', 'agent-worker': 'src/agents/scan/worker.ts' }, outdir: 'dist/extension',
@@ -35,6 +38,7 @@ export const extension = {
 
 const builds = [
   extension,
+  webBuild,
   {
     ...node, entryPoints: Object.fromEntries(Object.entries(trainerEntries).filter(([, file]) => existsSync(file))), outdir: 'dist/trainer',
     format: 'esm', splitting: true, chunkNames: 'chunk-[hash]', external: [...external, 'bufferutil', 'utf-8-validate'], banner: requireForEsm,

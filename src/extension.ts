@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { join } from 'node:path';
+import { useBundle } from '../trainer/protocol/l10n.ts';
 import { agentFileExtensions } from './agents/agent-files.ts';
 import { AgentLenses } from './agents/code-lens.ts';
 import { createAgentsView } from './agents/agents-view.ts';
@@ -16,6 +17,8 @@ import { Log } from './log.ts';
 import { PromptLenses } from './prompts/prompt-lenses.ts';
 import { RunsTree } from './runs/runs-tree.ts';
 import type { CoreServices, Services } from './services.ts';
+import { NativePackages } from './trainer/native-packages.ts';
+import { explainOnUse, isVirtual } from './unsupported.ts';
 import { WrapLenses } from './wrap/wrap-lenses.ts';
 import { Workspaces } from './workspaces.ts';
 
@@ -24,9 +27,14 @@ import { Workspaces } from './workspaces.ts';
  * waits for a person or a trainer: schemas, parsers, panels and commands come with their first use, by `import()`.
  */
 export function activate(context: vscode.ExtensionContext): void {
+  useBundle(vscode.l10n.bundle ?? {});
+  if (isVirtual(vscode)) {
+    explainOnUse(vscode, context);
+    return;
+  }
   const log = new Log(vscode);
   const finder = new AgentFinder(vscode, new AgentReader(join(context.extensionPath, 'dist', 'extension', 'agent-worker.js')), log);
-  const workspaces = new Workspaces(vscode, join(context.extensionPath, 'dist', 'trainer', 'cli.js'), log);
+  const workspaces = new Workspaces(vscode, join(context.extensionPath, 'dist', 'trainer', 'cli.js'), new NativePackages(vscode, context, log), log);
   const core: CoreServices = { vscode, log, finder, workspaces };
   let made: Promise<Services> | undefined;
   const services = (): Promise<Services> => made ??= import('./services.ts').then(({ createServices }) => createServices(core, context));

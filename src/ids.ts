@@ -32,5 +32,8 @@ export const settings = { nodePath: 'agentTrainer.nodePath', annotations: 'agent
 /** Views, as in package.json. */
 export const views = { agents: 'agentTrainer.agents', runs: 'agentTrainer.runs', prompts: 'agentTrainer.prompts' } as const;
 
+/** Context keys of our own, for `when` clauses. */
+export const contexts = { unsupported: 'agentTrainer.unsupported' } as const;
+
 export const panels = { training: 'agentTrainer.training', trace: 'agentTrainer.trace', prompts: 'agentTrainer.promptsPanel' } as const;
 

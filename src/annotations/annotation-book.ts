@@ -48,7 +48,7 @@ export class AnnotationBook {
     const workspace = this.workspaces.of(file);
     if (!this.known.has(workspace)) {
       this.known.set(workspace, null);
-      if (existsSync(join(workspace.folder, stateFolder, 'trainer.db'))) this.refresh(workspace);
+      if (this.workspaces.canStart && existsSync(join(workspace.folder, stateFolder, 'trainer.db'))) this.refresh(workspace);
     }
     const annotations = this.known.get(workspace) ?? null;
     return annotations === null ? null : { workspace, annotations };

@@ -52,7 +52,8 @@ export class PromptsPanel implements Disposable {
 
   /** Fills the view in the side bar. */
   resolve(view: WebviewView): void {
-    fillPage(this.services.vscode, this.extensionUri, view.webview, { name: 'prompts', title: 'Prompts', inSideBar: true });
+    const { vscode } = this.services;
+    fillPage(vscode, this.extensionUri, view.webview, { name: 'prompts', title: vscode.l10n.t('Prompts'), inSideBar: true });
     const place = this.adopt({ webview: view.webview, visible: () => view.visible });
     view.onDidChangeVisibility(() => { if (view.visible) void this.desk.readPrompts(); });
     view.onDidDispose(() => { this.places.delete(place); });
@@ -90,7 +91,7 @@ export class PromptsPanel implements Disposable {
   restore(panel: WebviewPanel, state: unknown): void {
     this.wide?.dispose();
     this.wide = panel;
-    openPage(this.services.vscode, this.extensionUri, panel, { name: 'prompts', title: 'Prompts' });
+    openPage(this.services.vscode, this.extensionUri, panel, { name: 'prompts', title: this.services.vscode.l10n.t('Prompts') });
     const place = this.adopt({ webview: panel.webview, visible: () => panel.visible });
     panel.onDidChangeViewState(() => { if (panel.visible) this.push(); });
     panel.onDidDispose(() => {

@@ -1,3 +1,4 @@
+import { t } from '../../trainer/protocol/l10n.ts';
 import { basename } from 'node:path';
 import type { Disposable, Event, EventEmitter, TreeDataProvider, TreeItem } from 'vscode';
 import { commands, views } from '../ids.ts';
@@ -27,7 +28,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     const view = services.vscode.window.createTreeView(views.runs, { treeDataProvider: this, canSelectMany: true });
     const refresh = coalesce(() => { this.refresh().catch((error: unknown) => { services.log.background('The Runs view could not be drawn', error); }); }, refreshMs);
     const read = (): void => {
-      if (!view.visible || !services.vscode.workspace.isTrusted) return;
+      if (!view.visible || !services.vscode.workspace.isTrusted || !services.workspaces.canStart) return;
       services.workspaces.readRuns().catch((error: unknown) => { services.log.background('The runs of the workspace could not be read', error); });
     };
     const subscriptions: { dispose(): void }[] = [view, this.changed, refresh, services.workspaces.onChanged(refresh), view.onDidChangeVisibility(read), services.vscode.workspace.onDidGrantWorkspaceTrust(read)];
@@ -43,7 +44,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     item.tooltip = node.tooltip;
     item.contextValue = node.context;
     if (node.icon !== null) item.iconPath = new ThemeIcon(node.icon.id, node.icon.color === undefined ? undefined : new ThemeColor(node.icon.color));
-    if (node.run !== null) item.command = { command: commands.openRun, title: 'Open', arguments: [node.run] };
+    if (node.run !== null) item.command = { command: commands.openRun, title: t('Open'), arguments: [node.run] };
     return item;
   }
 

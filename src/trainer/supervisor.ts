@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { t } from '../../trainer/protocol/l10n.ts';
 import { messageOf, TrainerError } from '../../trainer/protocol/errors.ts';
 import type { Log } from '../log.ts';
 import type { NodeProgram } from './find-node.ts';
@@ -63,7 +64,7 @@ export class Supervisor {
   /** A further connection, for a view with a subscription of its own. @throws TrainerError */
   async connect(): Promise<RpcClient> {
     await this.client();
-    if (this.state.kind !== 'ready') throw new TrainerError('environment', 'The trainer has just ended. Run the command again.');
+    if (this.state.kind !== 'ready') throw new TrainerError('environment', t('The trainer has just ended. Run the command again.'));
     const { connection } = this.state;
     const { RpcClient } = await import('./rpc-client.ts');
     return RpcClient.connect(connection);
@@ -87,7 +88,7 @@ export class Supervisor {
       this.become({ kind: 'ready', client, connection, process });
       return client;
     } catch (error) {
-      this.become({ kind: 'failed', message: messageOf(error) });
+      this.become(error instanceof TrainerError && error.code === 'cancelled' ? { kind: 'stopped' } : { kind: 'failed', message: messageOf(error) });
       throw error;
     }
   }
@@ -102,15 +103,15 @@ export class Supervisor {
       onLost();
       return;
     }
-    const message = `The trainer of ${this.folder} ${await Promise.race([process.gone, afterMilliseconds(2000).then(() => 'closed the connection')])}.`;
+    const message = t('The trainer of {0} {1}.', this.folder, await Promise.race([process.gone, afterMilliseconds(2000).then(() => t('closed the connection'))]));
     this.become({ kind: 'failed', message });
     onLost();
     this.restarts++;
     if (this.restarts > restartLimit) {
-      await log.toast(new TrainerError('environment', `${message} It did so ${this.restarts} times and is not started again by itself; the log says why.`));
+      await log.toast(new TrainerError('environment', t('{0} It did so {1} times and is not started again by itself; the log says why.', message, this.restarts)));
       return;
     }
-    void log.toast(new TrainerError('environment', `${message} It is being started again; a training run that was active can be resumed.`));
+    void log.toast(new TrainerError('environment', t('{0} It is being started again; a training run that was active can be resumed.', message)));
     await this.client().catch((error: unknown) => { log.background('The trainer could not be started again', error); });
   }
 

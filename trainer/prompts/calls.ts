@@ -2,11 +2,11 @@ import type { SyntaxNode } from '@lezer/common';
 import { argumentsOf, calleeOf, isText, optionsOf, textOf } from '../source/syntax.ts';
 import type { Item } from '../source/syntax.ts';
 import { readFilePath } from './file-paths.ts';
-import { unfilled } from './engines.ts';
+import { anyName, unfilled } from './engines.ts';
 import type { Filling } from './engines.ts';
 import { standingOf } from './labels.ts';
 import type { Module } from './modules.ts';
-import { below } from './trace.ts';
+import { below, filledUse } from './trace.ts';
 import type { Tracer, Use } from './trace.ts';
 
 /** Functions that give back what they are given, in another form. */
@@ -15,6 +15,9 @@ const passing = /^(dedent|cleandoc|stripIndent|str|String|dumps|stringify|list|d
 const ofReceiver = /^(strip|lstrip|rstrip|trim|trimStart|trimEnd|lower|encode|decode|toString|copy|slice|concat|flat|filter|map|flatMap|reverse|pipe|bind|bind_tools|bindTools|with_structured_output|withStructuredOutput|with_config|withConfig|with_retry|withRetry|partial|assign|compile|build|invoke|ainvoke|format_messages|formatMessages|format_prompt|formatPrompt|to_string|to_messages|toChatMessages|model_dump|add_node|addNode|add_edge|addEdge|set_entry_point|addConditionalEdges|expandtabs|join|values|entries|crew|agent|task|then|catch|finally|removeprefix|removesuffix|splitlines)$/;
 /** Things made to hold prompts, whose positional arguments are read too. */
 const holders = /(Message|Prompt|Template|Agent|Task|Crew|Content|Part|Chain|Sequence|Graph|Executor|Lambda|GroupChat|Team|Assistant|Signature|Predict)\w*$/;
+
+/** Functions whose result is meant as a prompt also where it is put into another text; that of others is the agent's data. */
+const speaks = /prompt|message|instruction|system|preamble|intro|template|few_?shot|example|guideline|rule|persona/i;
 
 /** Follows the result of a call back to what it is made of. */
 export function traceCall(tracer: Tracer, module: Module, call: SyntaxNode, use: Use): void {
@@ -31,7 +34,8 @@ export function traceCall(tracer: Tracer, module: Module, call: SyntaxNode, use:
     tracer.sink.file(path, use, 'text');
     return;
   }
-  const own = tracer.reach.calledBy(module, callee);
+  const own = tracer.uses.calledBy(module, callee);
+  if (use.standing === 'filled' && own.length > 0 && !speaks.test(name)) return;
   for (const { module: at, definition } of own) {
     if (definition.kind === 'function') tracer.returned(at, definition, use);
     else if (use.keys[0] !== undefined) tracer.attribute(at, definition, use.keys[0], { ...use, keys: use.keys.slice(1) });
@@ -40,10 +44,10 @@ export function traceCall(tracer: Tracer, module: Module, call: SyntaxNode, use:
   if (receiver !== null && traceMethod(tracer, module, receiver, name, given, use)) return;
   if (/^(from_messages|fromMessages|from_template|fromTemplate|PromptTemplate|from_string)$/.test(name) || /PromptTemplate$/.test(name)) {
     const filling: Filling = { ...unfilled, engine: name === 'from_string' ? 'jinja' : templateEngine(module, call) };
-    for (const { name: label, value, spread } of given) {
-      if (label === null || /^(template|prompt|messages|prefix|suffix)$/.test(label)) traceTemplate(tracer, module, value, { ...below(use), standing: 'told', filling, keys: [], label }, spread);
+    for (const { name: label, value } of given) {
+      if (label === null || /^(template|prompt|messages|prefix|suffix)$/.test(label)) tracer.trace(module, value, { standing: 'told', filling, keys: [] });
     }
-    if (source.language === 'node') for (const { name: label, value } of optionsOf(source, call)) if (label === 'template') tracer.trace(module, value, { ...use, standing: 'told', filling, keys: [], label });
+    if (source.language === 'node') for (const { name: label, value } of optionsOf(source, call)) if (label === 'template') tracer.trace(module, value, { standing: 'told', filling, keys: [] });
     return;
   }
   if (name === 'Template') {
@@ -58,35 +62,33 @@ export function traceCall(tracer: Tracer, module: Module, call: SyntaxNode, use:
 }
 
 /** What a constructor or factory is given: by the names of arguments, and in order for what holds prompts. */
-export function traceGiven(tracer: Tracer, module: Module, call: SyntaxNode, name: string, use: Use): void {
+function traceGiven(tracer: Tracer, module: Module, call: SyntaxNode, name: string, use: Use): void {
   const { source } = module;
   const makes = /^[A-Z]/.test(name);
   const given = argumentsOf(source, call);
   const [key, ...rest] = use.keys;
   const isPersona = given.some((item) => item.name === 'goal' || item.name === 'backstory');
+  // CrewAI replaces the names of its inputs in all it is told, and leaves other braces alone.
+  if (isPersona || given.some((item) => item.name === 'expected_output' || crewConfig(module, item.value))) use = { ...use, filling: { ...unfilled, engine: 'replace', replaced: [anyName] } };
   for (const { name: label, value, spread } of given) {
     if (value === null) continue;
     if (label === null) {
       if (spread || value.name === 'ObjectExpression' || value.name === 'DictionaryExpression') tracer.trace(module, value, makes ? use : { ...use, standing: use.standing === 'filled' ? 'filled' : 'given' });
-      else if (makes && holders.test(name) && use.keys.length === 0) tracer.trace(module, value, { ...use, label: labelOf(name) });
+      else if (makes && holders.test(name) && use.keys.length === 0) tracer.trace(module, value, use);
       continue;
     }
     if (key !== undefined && key !== '*' && key !== label) continue;
     const standing = isPersona && label === 'role' ? 'told' : standingOf(label, use.standing);
-    if (standing !== null && (makes || standing === 'told')) tracer.trace(module, value, { ...use, keys: key === label || key === '*' ? rest : use.keys, standing, label: labelOf(name) ?? label });
+    if (standing !== null && (makes || standing === 'told')) tracer.trace(module, value, { ...use, keys: key === label || key === '*' ? rest : use.keys, standing });
   }
 }
 
-/** SystemMessage(…) is labelled `system`. */
-function labelOf(name: string): string | null {
-  const role = /^(System|Human|User|AI|Assistant|Developer)\w*Message/.exec(name)?.[1]?.toLowerCase();
-  return role === 'human' ? 'user' : role === 'ai' ? 'assistant' : role ?? null;
-}
+/** `self.agents_config[…]`: a part of a crew's YAML file. */
+export const crewConfig = ({ source }: Module, value: SyntaxNode | null): boolean => value !== null && /\.(agents|tasks)_config\b/.test(textOf(source, value));
 
 function traceMethod(tracer: Tracer, module: Module, receiver: SyntaxNode, name: string, given: Item[], use: Use): boolean {
   const { source } = module;
-  const filled: Use = { standing: 'filled', filling: unfilled, keys: [], label: null };
-  const fill = (items: Item[]): void => { for (const { value } of items) tracer.trace(module, value, filled); };
+  const fill = (items: Item[]): void => { for (const { value } of items) tracer.trace(module, value, filledUse); };
   const first = given[0]?.value ?? null;
   switch (name) {
     case 'format': case 'format_map': {
@@ -132,13 +134,9 @@ function traceMethod(tracer: Tracer, module: Module, receiver: SyntaxNode, name:
     if (value === null || /^(String|Number|TemplateString)$/.test(value.name)) continue;
     // What a chain is asked with fills its templates in.
     const asks = /^(a?invoke|partial|format\w*|slice)$/.test(name);
-    tracer.trace(module, value, asks ? filled : spread ? use : below(use));
+    tracer.trace(module, value, asks ? filledUse : spread ? use : below(use));
   }
   return true;
-}
-
-function traceTemplate(tracer: Tracer, module: Module, value: SyntaxNode | null, use: Use, spread: boolean): void {
-  tracer.trace(module, value, spread ? use : { ...use, label: null });
 }
 
 /** LangChain's `template_format` and `templateFormat`. */

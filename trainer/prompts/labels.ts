@@ -7,8 +7,8 @@ import type { Piece } from './pieces.ts';
  */
 export type Standing = 'told' | 'given' | 'filled';
 
-const prompts = /^(contents?|text|system|developer|preamble|persona|template|messages?|inputs?|parts|goal|backstory|description|expected_?output|task|query|question|user|prefix|suffix|state_?modifier|messages_?modifier)$|prompt|instruction|system_?message/i;
-const settings = /^(model|model_?name|role|name|names|id|ids|type|kind|api_?key|base_?url|organization|url|uri|path|file|headers|temperature|max_?\w*tokens|stop|stop_sequences|metadata|tool_?choice|response_?(format|model|schema)|format|schema|parameters|properties|input_?schema|args_?schema|output_?\w*type|output|encoding|method|timeout|seed|stream|extra_\w+|tool_call_?id|tool_?calls|arguments|function_?call|env|code_execution_config|human_input_mode|is_termination_msg|llm_config|config_list|tags|version|title|image_?url|media_?type|cache_control|verbose|process|label|key|value|default|enum|required|error\w*|log\w*)$/i;
+const prompts = /^(contents?|text|system|developer|preamble|persona|template|messages?|inputs?|parts|goal|backstory|expected_?output|task|query|question|user|prefix|suffix|state_?modifier|messages_?modifier)$|prompt|instruction|description|system_?message/i;
+const settings = /^(model|model_?name|role|name|names|id|ids|type|kind|api_?key|base_?url|organization|url|uri|path|file|headers|temperature|max_?\w*tokens|stop|stop_sequences|metadata|tool_?choice|response_?(format|model|schema)|format|schema|parameters|properties|input_?schema|args_?schema|output_?\w*type|output|encoding|method|timeout|seed|stream|extra_\w+|tool_call_?id|tool_?calls|arguments|function_?call|env|code_execution_config|human_input_mode|is_termination_msg|llm_config|config_list|tags|version|title|image_?url|media_?type|cache_control|verbose|process|label|key|value|default|enum|required|execute|func|fn|handler|callback|coroutine|error\w*|log\w*)$/i;
 
 /** Where a text stands that is given under this name; null: no prompt is given under it. */
 export function standingOf(label: string, above: Standing): Standing | null {
@@ -27,8 +27,8 @@ export function isPromptText(pieces: readonly Piece[], standing: Standing): bool
   const isFilled = pieces.some((piece) => typeof piece !== 'string');
   if (/^\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|WITH|PRAGMA)\s[\s\S]*\b(FROM|INTO|SET|TABLE|AS|VALUES|VIEW)\b/.test(text)) return false;
   switch (standing) {
-    case 'told': return words >= 2 || (words === 1 && isFilled);
+    case 'told': return words >= 2 || (isFilled && /\p{L}{2}|\p{L}\s*:/u.test(text));
     case 'given': return words >= 5;
-    case 'filled': return words >= 4 && /\s/.test(text.trim());
+    case 'filled': return words >= 4 || (words === 3 && /[.!?:。]$/.test(text.trim()));
   }
 }

@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import type { SyntaxNode } from '@lezer/common';
 import type { Binding, Definition } from '../source/program.ts';
 import { children, isText, itemsOf, textOf } from '../source/syntax.ts';
@@ -8,9 +9,10 @@ import type { Filling } from './engines.ts';
 import { standingOf } from './labels.ts';
 import type { Standing } from './labels.ts';
 import { isSum } from './literal.ts';
-import { definitionAt, scopeAt } from './modules.ts';
+import { definitionAt, importPath, nodeAt, scopeAt } from './modules.ts';
 import type { Module, Modules } from './modules.ts';
 import type { Reach } from './reach.ts';
+import type { Uses } from './uses.ts';
 
 /** How a value gets to the model from where it is looked at. */
 export interface Use {
@@ -18,11 +20,10 @@ export interface Use {
   filling: Filling;
   /** What is taken of it: keys of dicts, attributes of objects; `*` for any. */
   keys: readonly string[];
-  /** The argument or key it is given under. */
-  label: string | null;
 }
 
-export const toldUse: Use = { standing: 'told', filling: unfilled, keys: [], label: null };
+export const toldUse: Use = { standing: 'told', filling: unfilled, keys: [] };
+export const filledUse: Use = { standing: 'filled', filling: unfilled, keys: [] };
 
 /** What a trace ends at. */
 export interface Sink {
@@ -37,12 +38,14 @@ const roles = /^(system|user|human|ai|assistant|developer|placeholder|tool|funct
 export class Tracer {
   readonly modules: Modules;
   readonly reach: Reach;
+  readonly uses: Uses;
   readonly sink: Sink;
   private readonly seen = new Set<string>();
   private depth = 0;
 
-  constructor(modules: Modules, reach: Reach, sink: Sink) {
+  constructor(modules: Modules, uses: Uses, reach: Reach, sink: Sink) {
     this.modules = modules;
+    this.uses = uses;
     this.reach = reach;
     this.sink = sink;
   }
@@ -60,6 +63,7 @@ export class Tracer {
   private step(module: Module, node: SyntaxNode, use: Use): void {
     if (this.isLiteral(module, node)) {
       if (use.keys.length === 0) this.literal(module, node, use);
+      else this.configured(module, node, use);
       return;
     }
     const follow = (nodes: Iterable<SyntaxNode | null | undefined>, other: Use = use): void => { for (const each of nodes) this.trace(module, each, other); };
@@ -87,15 +91,21 @@ export class Tracer {
     return sides.some((side) => side !== null && this.isLiteral(module, side));
   }
 
+  /** The name of a YAML file that a library reads, CrewAI for one. */
+  private configured(module: Module, node: SyntaxNode, use: Use): void {
+    const name = /^["']([\w./-]+\.ya?ml)["']$/.exec(textOf(module.source, node))?.[1];
+    const path = name === undefined ? undefined : [posix.join(posix.dirname(module.path), name), name].find((each) => this.modules.readFile(each) !== null);
+    if (path !== undefined) this.sink.file(path, use, 'yaml');
+  }
+
   /** What is put into a literal may be a prompt of its own, if it is a constant. */
   private literal(module: Module, node: SyntaxNode, use: Use): void {
     this.sink.literal(module, node, use);
-    const filled: Use = { standing: 'filled', filling: unfilled, keys: [], label: null };
     const visit = (at: SyntaxNode): void => {
       for (const child of children(at)) {
-        if (child.name === 'Interpolation' || child.name === 'FormatReplacement') this.trace(module, child.firstChild?.nextSibling, filled);
+        if (child.name === 'Interpolation' || child.name === 'FormatReplacement') this.trace(module, child.firstChild?.nextSibling, filledUse);
         else if (child.name === 'FormatString' || child.name === 'TemplateString' || child.name === 'ParenthesizedExpression' || isSum(module.source, child)) visit(child);
-        else if (isSum(module.source, at) && !isText(child)) this.trace(module, child, filled);
+        else if (isSum(module.source, at) && !isText(child)) this.trace(module, child, filledUse);
       }
     };
     visit(node);
@@ -105,7 +115,7 @@ export class Tracer {
     const items = itemsOf(module.source, node).flatMap(({ value, spread }) => (value === null ? [] : [{ value, spread }]));
     const role = items[0]?.value.name === 'String' && items.length === 2 ? textOf(module.source, items[0].value).slice(1, -1) : '';
     if (roles.test(role)) {
-      if (!/^(placeholder|tool|function)$/.test(role)) this.trace(module, items[1]?.value, { ...below(use), label: role });
+      if (!/^(placeholder|tool|function)$/.test(role)) this.trace(module, items[1]?.value, below(use));
       return;
     }
     for (const { value, spread } of items) this.trace(module, value, spread ? use : below(use));
@@ -116,15 +126,16 @@ export class Tracer {
     const roleNode = items.find(({ name }) => name === 'role')?.value;
     const role = roleNode?.name === 'String' ? textOf(module.source, roleNode).slice(1, -1) : null;
     if (role === 'tool' || role === 'function') return;
+    const isRequest = items.some(({ name }) => name === 'model');
     const [key, ...rest] = use.keys;
     for (const { name, value, spread, nodes } of items) {
       if (spread) this.trace(module, value, use);
-      if (spread || name === null) continue;
+      if (spread || name === null || (name === 'user' && isRequest)) continue;
       const shorthand = nodes[0]?.name === 'Property' && nodes[0].firstChild === nodes[0].lastChild;
       if (key !== undefined && key !== '*' && key !== name) continue;
-      const standing = key === undefined || key === '*' ? standingOf(name, use.standing) : use.standing;
+      const standing = key === name || (key === '*' && standingOf(name, use.standing) !== null) ? use.standing : standingOf(name, use.standing);
       if (standing === null) continue;
-      const inner: Use = { ...use, keys: rest, standing, label: role !== null && /^(content|parts|text)$/.test(name) ? role : name };
+      const inner: Use = { ...use, keys: rest, standing };
       if (shorthand || value === null || value.name === 'PropertyDefinition') this.lookedUp(module, name, node.from, inner);
       else this.trace(module, value, inner);
     }
@@ -140,12 +151,12 @@ export class Tracer {
       this.loopVariable(module, name, at, use);
       return;
     }
-    for (const binding of bindings) this.binding(module, binding, use);
-    for (const { value, keys } of this.reach.changesOf(module, name, bindings)) this.trace(module, value, { ...use, keys: keys(use.keys) });
+    this.bound(module, name, bindings, use);
   }
 
-  binding(module: Module, { value, at }: Binding, use: Use): void {
-    if (value.kind === 'import') this.imported(module, value.path, use);
+  private binding(module: Module, { value, at }: Binding, use: Use): void {
+    const path = importPath(value);
+    if (path !== null) this.imported(module, path, use);
     else if (value.kind === 'definition') this.returned(module, value.definition, use);
     else this.declared(module, at, use);
   }
@@ -153,31 +164,23 @@ export class Tracer {
   /** What a function gives back. As a value it is a callback, which the library calls. */
   returned(module: Module, definition: Definition, use: Use): void {
     if (definition.kind !== 'function') return;
-    const node = this.reach.nodeOf(module, definition);
+    const node = nodeAt(module, definition.from, definition.to);
     for (const value of node === null ? [] : returnsOf(node)) this.trace(module, value, use);
   }
 
-  imported(module: Module, path: string, use: Use): void {
+  private imported(module: Module, path: string, use: Use): void {
     const found = this.modules.imported(module, path);
-    if (found === null) return;
     const [key, ...rest] = use.keys;
-    if (found.name !== null) this.exported(found.module, found.name, use);
-    else if (key !== undefined) this.exported(found.module, key, { ...use, keys: rest });
+    if (found === null || (found.name === null && key === undefined)) return;
+    const exported = this.modules.exported(found.module, found.name ?? key ?? '');
+    const inner = found.name === null ? { ...use, keys: rest } : use;
+    if (exported?.value !== undefined) this.trace(exported.module, exported.value, inner);
+    else if (exported !== null) this.bound(exported.module, exported.name, exported.bindings, inner);
   }
 
-  private exported(module: Module, name: string, use: Use, steps = 4): void {
-    const { exports, root, language } = module.program;
-    const listed = exports.find((each) => each.name === name);
-    const local = listed?.value.kind === 'name' ? listed.value.name : name;
-    const bindings = language === 'python' || listed !== undefined ? root.own(local) : undefined;
-    for (const binding of bindings ?? []) this.binding(module, binding, use);
-    if (bindings !== undefined) {
-      for (const { value, keys } of this.reach.changesOf(module, local, bindings)) this.trace(module, value, { ...use, keys: keys(use.keys) });
-      return;
-    }
-    if (listed !== undefined && name === 'default') this.trace(module, module.source.root.resolveInner(listed.at.from, 1).parent?.getChild('default')?.nextSibling, use);
-    const again = steps > 0 && listed === undefined ? this.modules.reexported(module, name) : null;
-    if (again !== null && again.name !== null) this.exported(again.module, again.name, use, steps - 1);
+  private bound(module: Module, name: string, bindings: Binding[], use: Use): void {
+    for (const binding of bindings) this.binding(module, binding, use);
+    for (const { value, keys } of this.uses.changesOf(module, name, bindings)) this.trace(module, value, { ...use, keys: keys(use.keys) });
   }
 
   private declared(module: Module, at: { from: number; to: number }, use: Use): void {
@@ -216,7 +219,7 @@ export class Tracer {
       return;
     }
     this.attribute(module, owner, member.key, use);
-    for (const { value, keys } of this.reach.changesOf(module, `${name}.${member.key}`, null)) this.trace(module, value, { ...use, keys: keys(use.keys) });
+    for (const { value, keys } of this.uses.changesOf(module, `${name}.${member.key}`, null)) this.trace(module, value, { ...use, keys: keys(use.keys) });
   }
 
   /** An attribute of the instances of a class, its bases in the same file included. */

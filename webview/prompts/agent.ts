@@ -25,7 +25,7 @@ export function agentView(events: Events): { element: HTMLElement; update: (view
     return [h('h2', {}, items.length === 1 ? t('Prompt') : t('{0} prompts', items.length)), ...items.map((item) => promptView(item, choosing, items.length > 1, events))];
   });
   return {
-    element: h('section', { 'aria-label': 'Agent and prompts' }, choice, prompts),
+    element: h('section', { 'aria-label': t('Agent and prompts') }, choice, prompts),
     update({ trusted, agents, agent, prompts: items, problem, choosing }) {
       drawChoice({ agents, agent, trusted });
       drawPrompts({ prompts: items, problem, agent, choosing });

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { t } from '../../../trainer/protocol/l10n.ts';
 import { TrainerError } from '../../../trainer/protocol/errors.ts';
 import type { Prompt } from '../../../trainer/protocol/prompts.ts';
 import { isAgentFile } from '../agent-files.ts';
@@ -45,7 +46,7 @@ export class AgentReader {
   /** @throws TrainerError 'cancelled' */
   async scan(folders: ScanFolder[], signal?: AbortSignal): Promise<ScanResult> {
     const answer = await this.ask({ kind: 'scan', folders }, signal);
-    if (answer.kind !== 'scanned') throw new TrainerError('cancelled', 'The search for agents was cancelled.');
+    if (answer.kind !== 'scanned') throw new TrainerError('cancelled', t('The search for agents was cancelled.'));
     return answer.result;
   }
 
@@ -55,7 +56,7 @@ export class AgentReader {
   }
 
   dispose(): void {
-    this.fail(new TrainerError('cancelled', 'The search for agents has ended.'));
+    this.fail(new TrainerError('cancelled', t('The search for agents has ended.')));
   }
 
   private ask(asked: Asked, signal?: AbortSignal): Promise<Answer> {
@@ -72,7 +73,7 @@ export class AgentReader {
   private start(): Worker {
     const worker = new Worker(this.workerFile);
     const lost = (cause?: unknown): void => {
-      if (this.worker === worker) this.fail(new TrainerError('internal', 'The thread that looks for agents has ended. Run the command again.', { cause }));
+      if (this.worker === worker) this.fail(new TrainerError('internal', t('The thread that looks for agents has ended. Run the command again.'), { cause }));
     };
     worker.on('message', (answer: Answer) => {
       const waiting = this.waiting.get(answer.id);
