@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import type { Event, EventEmitter, Tab, TextDocument, TextDocumentContentProvider, Uri } from 'vscode';
+import { contexts } from './ids.ts';
 import type { VSCode } from './vscode.ts';
 
 export const previewScheme = 'agent-trainer-preview';
@@ -7,12 +8,16 @@ export const previewScheme = 'agent-trainer-preview';
 /** What a document would become. */
 export interface ProposedChange { document: TextDocument; proposed: string }
 
-/** Shows what files would become beside what they are, and asks. */
+/**
+ * Shows what files would become beside what they are, and asks. The question is a message, which VS Code puts away after a while,
+ * so it can also be answered by buttons in the title of the diff.
+ */
 export class ChangePreview implements TextDocumentContentProvider {
   readonly onDidChange: Event<Uri>;
   private readonly vscode: VSCode;
   private readonly changed: EventEmitter<Uri>;
   private readonly texts = new Map<string, string>();
+  private settle: (yes: boolean) => void = () => {};
 
   constructor(vscode: VSCode) {
     this.vscode = vscode;
@@ -21,6 +26,9 @@ export class ChangePreview implements TextDocumentContentProvider {
   }
 
   provideTextDocumentContent(uri: Uri): string { return this.texts.get(uri.path) ?? ''; }
+
+  /** Answers the question that is open, if one is. */
+  answer(yes: boolean): void { this.settle(yes); }
 
   /** Whether the user wants the changes, all or none. The diff is closed afterwards. */
   async ask(changes: readonly ProposedChange[], question: string): Promise<boolean> {
@@ -32,11 +40,16 @@ export class ChangePreview implements TextDocumentContentProvider {
     if (sides[0] !== undefined && sides.length === 1) await commands.executeCommand('vscode.diff', ...sides[0], title, { preview: true });
     else await commands.executeCommand('vscode.changes', title, sides.map(([original, modified]) => [original, original, modified]));
     const apply = l10n.t('Apply');
-    const choice = await Promise.race([window.showInformationMessage(question, apply, l10n.t('Discard')), this.closing(title)]);
+    this.settle(false); // a question that is still open
+    const answered = new Promise<boolean>((resolve) => { this.settle = resolve; });
+    await commands.executeCommand('setContext', contexts.previewing, true);
+    const asked = window.showInformationMessage(question, apply, l10n.t('Discard')).then((choice) => choice === apply);
+    const yes = await Promise.race([asked, answered, this.closing(title)]);
+    await commands.executeCommand('setContext', contexts.previewing, false);
     const tabs = this.tabsOf(title);
     if (tabs.length > 0) await window.tabGroups.close(tabs);
     for (const [, { path }] of sides) this.texts.delete(path);
-    return choice === apply;
+    return yes;
   }
 
   /** Two texts beside each other, of which neither can be edited. */
@@ -56,12 +69,12 @@ export class ChangePreview implements TextDocumentContentProvider {
   }
 
   /** Closing the diff is an answer too. */
-  private closing(title: string): Promise<undefined> {
+  private closing(title: string): Promise<boolean> {
     return new Promise((resolve) => {
       const subscription = this.vscode.window.tabGroups.onDidChangeTabs(({ closed }) => {
         if (closed.length === 0 || this.tabsOf(title).length > 0) return;
         subscription.dispose();
-        resolve(undefined);
+        resolve(false);
       });
     });
   }

@@ -29,6 +29,8 @@ const implementations: Record<(typeof commands)[keyof typeof commands], () => Pr
   [commands.deleteRun]: async () => (await import('./runs/delete-command.ts')).deleteRun,
   [commands.optimizePrompt]: async () => (await import('./prompts/prompt-commands.ts')).optimizePrompt,
   [commands.reviewPrompt]: async () => (await import('./prompts/prompt-commands.ts')).reviewPrompt,
+  [commands.applyChange]: async () => ({ preview }) => { preview.answer(true); },
+  [commands.discardChange]: async () => ({ preview }) => { preview.answer(false); },
   [commands.openPrompts]: async () => ({ prompts }) => { prompts.openWide(); },
   [commands.refreshAgents]: async () => ({ finder }) => finder.scan(),
   [commands.showLog]: async () => ({ log }) => { log.channel.show(); },

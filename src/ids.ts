@@ -25,6 +25,8 @@ export const commands = {
   optimizePrompt: 'agentTrainer.optimizePrompt',
   reviewPrompt: 'agentTrainer.reviewPrompt',
   openPrompts: 'agentTrainer.openPrompts',
+  applyChange: 'agentTrainer.applyChange',
+  discardChange: 'agentTrainer.discardChange',
 } as const;
 
 export const settings = { nodePath: 'agentTrainer.nodePath', annotations: 'agentTrainer.annotations.enabled' } as const;
@@ -33,7 +35,7 @@ export const settings = { nodePath: 'agentTrainer.nodePath', annotations: 'agent
 export const views = { agents: 'agentTrainer.agents', runs: 'agentTrainer.runs', prompts: 'agentTrainer.prompts' } as const;
 
 /** Context keys of our own, for `when` clauses. */
-export const contexts = { unsupported: 'agentTrainer.unsupported' } as const;
+export const contexts = { unsupported: 'agentTrainer.unsupported', previewing: 'agentTrainer.previewing' } as const;
 
 export const panels = { training: 'agentTrainer.training', trace: 'agentTrainer.trace', prompts: 'agentTrainer.promptsPanel' } as const;
 

@@ -29,7 +29,7 @@ describe('tuning a prompt in a real VS Code', function () {
     model = await startPromptServer();
     folder = mkdtempSync(join(tmpdir(), 'agent-trainer-optimize-'));
     writeFileSync(join(folder, 'agent.py'), pythonAgent);
-    writeFileSync(join(folder, 'tasks.jsonl'), worldTasks('w', 40).map(({ input }) => `${JSON.stringify(input)}\n`).join(''));
+    writeFileSync(join(folder, 'tasks.jsonl'), worldTasks('w', 120).map(({ input }) => `${JSON.stringify(input)}\n`).join(''));
     writeFileSync(join(folder, 'agent-trainer.json'), JSON.stringify({ agent: 'agent.py', data: { train: 'tasks.jsonl' }, model: { endpoint: model.url, name: 'agent' }, runner: { n_runners: 2 } }));
     window = await VSCodeWindow.open(code, packedExtension(), folder);
   });
@@ -62,13 +62,15 @@ describe('tuning a prompt in a real VS Code', function () {
     await lens('Optimize prompt').click({ timeout: 60_000 });
     const frame = await panel();
     await frame.locator('.chosen-value', { hasText: 'tasks.jsonl' }).waitFor({ timeout: 60_000 });
-    await frame.locator('label', { hasText: 'Rollouts' }).locator('input').fill('90');
+    await frame.locator('label', { hasText: 'Rollouts' }).locator('input').fill('5000');
     await frame.locator('#algorithm').focus();
     await button(frame, 'Start search').click();
     await frame.locator('[data-candidate=c0]').waitFor({ timeout: 120_000 });
     await frame.locator('[data-candidate=c1]').waitFor({ timeout: 120_000 });
-    await lens(/Optimizing: \d+ of 90 rollouts/).waitFor();
+    await lens(/Optimizing: [\d,]+ of 5,000 rollouts/).waitFor();
     await open().screenshot('real-optimize-running');
+    await frame.locator('.candidate:not([data-candidate=c0])[data-best]').waitFor({ timeout: 120_000 });
+    await button(frame, 'Finish now').click();
     await frame.locator('.status-text', { hasText: 'Finished' }).waitFor({ timeout: 240_000 });
     await frame.locator('.verdict-title').waitFor();
     await open().screenshot('real-optimize-done');
@@ -85,7 +87,7 @@ describe('tuning a prompt in a real VS Code', function () {
     assert.ok(best.includes('{request}'));
     await button(frame, 'Apply…').click();
     await open().page.locator('.monaco-diff-editor .line-insert').first().waitFor({ timeout: 60_000 });
-    await open().page.locator('.notification-list-item', { hasText: 'into the source?' }).locator('.monaco-button', { hasText: 'Apply' }).click();
+    await open().page.locator('.editor-actions .action-label[aria-label^="Apply Change"]').click();
     await saved((text) => text !== pythonAgent);
     assert.equal(onDisk(), pythonAgent.replace(original, best));
     await lens(/Optimize \(0\.\d\d\)/).waitFor();

@@ -91,8 +91,8 @@ describe('prompts in a real VS Code', function () {
 
   async function apply(): Promise<void> {
     await open().page.locator('.monaco-diff-editor .line-insert').first().waitFor({ timeout: 60_000 });
-    await toast('into the source?').locator('.monaco-button', { hasText: 'Apply' }).click();
-    await toast('into the source?').waitFor({ state: 'hidden' });
+    await open().page.locator('.editor-actions .action-label[aria-label^="Apply Change"]').click();
+    await open().page.locator('.monaco-diff-editor .line-insert').first().waitFor({ state: 'hidden' });
   }
 
   it('the lens over a prompt opens the set-up of a search, with every default in sight', async () => {
