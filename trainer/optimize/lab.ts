@@ -40,6 +40,8 @@ export interface LabOptions {
 
 /** After this share of the validation tasks, and each further one, a candidate that falls behind is given up. */
 const heat = 0.25;
+/** But not from fewer tasks than this. */
+const fewest = 5;
 /** Rollouts shown to the optimiser at once, at most. */
 const mostExamples = 12;
 
@@ -128,7 +130,7 @@ export class Lab {
    * the noise allows is dropped before all tasks are run. Returns whether it was kept.
    */
   async validate(candidate: Candidate, rival: Candidate | null): Promise<boolean> {
-    const size = Math.max(2, Math.ceil(this.validation.length * heat));
+    const size = Math.max(fewest, Math.ceil(this.validation.length * heat));
     for (let done = size; ; done += size) {
       await this.evaluate(candidate, 'validation', this.validation.slice(0, done));
       if (done >= this.validation.length) break;

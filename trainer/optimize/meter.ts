@@ -69,6 +69,12 @@ export class Meter {
     if (over) throw new SearchOver('budget');
   }
 
+  /** Rollouts the search may still make. */
+  get left(): number {
+    const { budget, reserve = 0 } = this.#options;
+    return Math.max(0, (budget.rollouts ?? Infinity) - this.#spent.rollouts - reserve);
+  }
+
   get #seconds(): number {
     return this.#options.seconds?.() ?? 0;
   }

@@ -54,7 +54,7 @@ describe('optimize: GEPA', () => {
     const lab = makeLab({ evaluator, rollouts: 60 });
     await search('gepa', lab, makeProposer(lab, scriptedOptimizer(says('trap'))), settings);
     assert.equal(lab.pool.byId('c1')!.status, 'dropped');
-    assert.equal(evaluator.ran.filter((ran) => ran.startsWith('c1 validation')).length, 2);
+    assert.equal(evaluator.ran.filter((ran) => ran.startsWith('c1 validation')).length, 5);
   });
 
   it('rewrites each prompt of an agent in turn, and joins what two candidates found', async () => {
