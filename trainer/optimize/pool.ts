@@ -68,7 +68,8 @@ export class Pool {
   }
 
   update(candidate: Candidate, patch: Partial<Candidate>): Candidate {
-    Object.assign(candidate, patch, { spent: { ...this.#spent() } });
+    // What comes later (the same tasks again, the report) is not what its first score has cost.
+    Object.assign(candidate, patch, candidate.status === 'proposed' ? { spent: { ...this.#spent() } } : {});
     this.#changed(candidate);
     return candidate;
   }
