@@ -46,6 +46,9 @@ export interface SetupView {
   starting: boolean;
 }
 
+/** `unfinished`: the search ended while it was being tried. */
+export type CandidateState = CandidateStatus | 'unfinished';
+
 /** A candidate as a line of the search tree, in order, the first below nothing. */
 export interface CandidateRow {
   candidate_id: string;
@@ -53,7 +56,7 @@ export interface CandidateRow {
   level: number; // from 1
   position: number; // among its siblings, from 1
   siblings: number;
-  state: CandidateStatus;
+  state: CandidateState;
   /** The state and where the text came from. */
   note: string;
   score: string;

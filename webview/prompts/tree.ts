@@ -3,8 +3,8 @@ import type { CandidateRow } from '../../trainer/protocol/prompt-views.ts';
 import { h, setText } from '../shared/dom.ts';
 import { icon } from '../shared/icons.ts';
 
-const stateIcons: Record<CandidateRow['state'], string> = { proposed: 'running', rejected: 'failed', dropped: 'cancelled', kept: 'scored' };
-const stateWords: Record<CandidateRow['state'], string> = { proposed: t('being tried'), rejected: t('rejected'), dropped: t('dropped'), kept: t('kept') };
+const stateIcons: Record<CandidateRow['state'], string> = { proposed: 'running', rejected: 'failed', dropped: 'cancelled', kept: 'scored', unfinished: 'waiting' };
+const stateWords: Record<CandidateRow['state'], string> = { proposed: t('being tried'), rejected: t('rejected'), dropped: t('dropped'), kept: t('kept'), unfinished: t('not finished') };
 
 interface Row { element: HTMLElement; icon: HTMLElement; title: HTMLElement; marks: HTMLElement; tasks: HTMLElement; score: HTMLElement; note: HTMLElement; drawn: string; row: CandidateRow }
 

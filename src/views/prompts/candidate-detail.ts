@@ -2,7 +2,7 @@ import { plural, t } from '../../../trainer/protocol/l10n.ts';
 import type { Candidate, Optimization } from '../../../trainer/protocol/optimize.ts';
 import type { CandidateDetail, CandidateText, DiffBase } from '../../../trainer/protocol/prompt-views.ts';
 import { number } from '../format.ts';
-import { candidateTitle, originText, stateText } from './candidate-rows.ts';
+import { candidateTitle, originText, stateOf, stateText } from './candidate-rows.ts';
 import { placeOf, textParts, wordDiff } from './prompt-text.ts';
 import { spentText } from './search-result.ts';
 import { taskRows, winsAndLosses } from './task-rows.ts';
@@ -16,10 +16,12 @@ export interface DetailChoice {
   applied: boolean;
   /** Whether the trainer takes hand-written texts and pins now. */
   editable: boolean;
+  /** The search goes on. */
+  active: boolean;
 }
 
 /** One candidate: where it came from, what it changes, on which tasks it does better or worse than the original. */
-export function candidateDetail(search: Optimization, candidate: Candidate, { base, source, titles, applied, editable }: DetailChoice): CandidateDetail {
+export function candidateDetail(search: Optimization, candidate: Candidate, { base, source, titles, applied, editable, active }: DetailChoice): CandidateDetail {
   const original = search.candidates.find(({ candidate_id }) => candidate_id === 'c0') ?? candidate;
   const parent = search.candidates.find(({ candidate_id }) => candidate_id === candidate.parents[0]);
   const shownBase = base === 'parent' && parent !== undefined ? 'parent' : 'source';
@@ -27,7 +29,7 @@ export function candidateDetail(search: Optimization, candidate: Candidate, { ba
   return {
     candidate_id: candidate.candidate_id,
     title: candidateTitle(candidate.candidate_id),
-    facts: factsOf(candidate),
+    facts: factsOf(candidate, active),
     critique: candidate.critique,
     rejection: candidate.status === 'rejected' ? candidate.rejection?.message ?? null : null,
     base: shownBase,
@@ -45,10 +47,10 @@ export function candidateDetail(search: Optimization, candidate: Candidate, { ba
   };
 }
 
-function factsOf(candidate: Candidate): CandidateDetail['facts'] {
+function factsOf(candidate: Candidate, active: boolean): CandidateDetail['facts'] {
   const { validation, test, minibatch, repairs, rejection, cost, status, origin } = candidate;
   return [
-    { label: t('State'), value: origin === 'source' ? originText(candidate) : `${stateText(candidate)}, ${originText(candidate)}` },
+    { label: t('State'), value: origin === 'source' ? originText(candidate) : `${stateText(stateOf(candidate, active))}, ${originText(candidate)}` },
     ...(validation === null ? [] : [{ label: t('Validation'), value: onTasks(number(validation.mean_reward, 3), validation.n) }]),
     ...(test === null ? [] : [{ label: t('Held-out'), value: onTasks(number(test.mean_reward, 3), test.n) }]),
     ...(minibatch === null ? [] : [{ label: t('Minibatch'), value: onTasks(`${number(minibatch.parent, 2)} → ${number(minibatch.child, 2)}`, minibatch.n) }]),

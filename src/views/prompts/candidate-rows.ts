@@ -1,15 +1,16 @@
 import { t } from '../../../trainer/protocol/l10n.ts';
 import type { Candidate, Optimization } from '../../../trainer/protocol/optimize.ts';
-import type { CandidateRow } from '../../../trainer/protocol/prompt-views.ts';
+import type { CandidateRow, CandidateState } from '../../../trainer/protocol/prompt-views.ts';
 import { number } from '../format.ts';
 import { winsAndLosses } from './task-rows.ts';
 
-export function stateText({ status }: Candidate): string {
-  switch (status) {
+export function stateText(state: CandidateState): string {
+  switch (state) {
     case 'proposed': return t('being tried');
     case 'rejected': return t('rejected');
     case 'dropped': return t('dropped');
     case 'kept': return t('kept');
+    case 'unfinished': return t('not finished');
   }
 }
 
@@ -34,7 +35,7 @@ export function originText({ origin, parents }: Candidate): string {
 }
 
 /** The search as a tree, depth first: each candidate below the first one it came from. `applied`: the one whose texts are in the source. */
-export function candidateRows(search: Optimization, applied: string | null): CandidateRow[] {
+export function candidateRows(search: Optimization, applied: string | null, active = true): CandidateRow[] {
   const { candidates } = search;
   const original = candidates.find(({ candidate_id }) => candidate_id === 'c0');
   const ids = new Set(candidates.map(({ candidate_id }) => candidate_id));
@@ -53,7 +54,7 @@ export function candidateRows(search: Optimization, applied: string | null): Can
       const { wins, losses } = original === undefined ? { wins: 0, losses: 0 } : winsAndLosses(candidate, original);
       rows.push({
         candidate_id: candidate.candidate_id, title: candidateTitle(candidate.candidate_id), level, position: index + 1, siblings: siblings.length,
-        state: candidate.status, note: noteOf(candidate), score: scoreText(candidate),
+        state: stateOf(candidate, active), note: noteOf(candidate, active), score: scoreText(candidate),
         share: score === null ? null : high > low ? (score - low) / (high - low) : 1,
         wins, losses, best: candidate.candidate_id === search.best, pinned: candidate.pinned, applied: candidate.candidate_id === applied, hint: hintOf(candidate),
       });
@@ -70,9 +71,13 @@ export function scoreText({ validation, minibatch }: Candidate): string {
   return minibatch === null ? '' : `${number(minibatch.parent, 2)} → ${number(minibatch.child, 2)}`;
 }
 
-function noteOf(candidate: Candidate): string {
+export function stateOf({ status }: Candidate, active: boolean): CandidateState {
+  return status === 'proposed' && !active ? 'unfinished' : status;
+}
+
+function noteOf(candidate: Candidate, active: boolean): string {
   if (candidate.origin === 'source') return '';
-  return `${stateText(candidate)}, ${originText(candidate)}`;
+  return `${stateText(stateOf(candidate, active))}, ${originText(candidate)}`;
 }
 
 function hintOf({ status, critique, rejection }: Candidate): string {

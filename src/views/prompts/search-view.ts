@@ -37,9 +37,9 @@ export function searchView({ run, waiting }: RunEntry, search: Optimization | nu
     budget: active ? budgetView(search) : [],
     spent: spentText(search.spent),
     verdict: verdictOf(run, search),
-    chart: costChart(search),
-    tree: candidateRows(search, applied),
-    selected: selected === undefined ? null : candidateDetail(search, selected, { ...choice, applied: selected.candidate_id === applied, editable: active || run.status === 'succeeded' }),
+    chart: { ...costChart(search), ...(active ? {} : { limit: null }) }, // what is left of the budget matters while it goes on
+    tree: candidateRows(search, applied, active),
+    selected: selected === undefined ? null : candidateDetail(search, selected, { ...choice, applied: selected.candidate_id === applied, editable: active || run.status === 'succeeded', active }),
   };
 }
 

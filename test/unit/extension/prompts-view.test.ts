@@ -76,13 +76,13 @@ describe('a candidate', () => {
   });
 
   it('is compared with the source as it is now, or with its parent', () => {
-    const detail = (base: 'source' | 'parent', source: Record<string, string> | null) => candidateDetail(aSearch(), candidates.best, { ...choice, base, source, applied: false, editable: true });
+    const detail = (base: 'source' | 'parent', source: Record<string, string> | null) => candidateDetail(aSearch(), candidates.best, { ...choice, base, source, applied: false, editable: true, active: true });
     const removed = (base: 'source' | 'parent', source: Record<string, string> | null) => detail(base, source).texts[0]?.diff?.filter(({ kind }) => kind === 'removed').map(({ text }) => text).join('|');
     assert.equal(detail('source', { [id]: candidates.best.texts[id] ?? '' }).texts[0]?.diff, null);
     assert.match(removed('parent', null) ?? '', /seats everyone/);
     assert.doesNotMatch(removed('source', { [id]: roomPrompt }) ?? '', /seats everyone/);
     assert.deepEqual(detail('source', null).actions, { apply: false, pin: true, edit: true });
-    assert.equal(candidateDetail(aSearch(), candidates.rejected, { ...choice, applied: false, editable: true }).actions.apply, false);
+    assert.equal(candidateDetail(aSearch(), candidates.rejected, { ...choice, applied: false, editable: true, active: true }).actions.apply, false);
   });
 });
 
@@ -133,6 +133,12 @@ describe('the view of a search', () => {
     assert.deepEqual(actions(aSearchRun()), ['pause', 'finish', 'stop']);
     assert.deepEqual(actions(aSearchRun({ pause: 'paused' })), ['resume', 'finish', 'stop']);
     assert.deepEqual(actions(done()), []);
+  });
+
+  it('does not go on trying what an ended search has left', () => {
+    const search = aSearch({ candidates: [candidates.original, { ...candidates.seats, status: 'proposed' }] });
+    const states = (run: Run) => searchView(entry(run), search, choice, 0).tree?.map(({ state }) => state);
+    assert.deepEqual([states(aSearchRun()), states(aSearchRun({ status: 'cancelled' }))], [['kept', 'proposed'], ['kept', 'unfinished']]);
   });
 
   it('selects the best until another is chosen', () => {
