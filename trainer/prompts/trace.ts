@@ -79,7 +79,7 @@ export class Tracer {
       case 'ArrayComprehensionExpression': case 'ComprehensionExpression': case 'GeneratorExpression': case 'SetComprehensionExpression': follow([node.firstChild?.nextSibling], below(use)); return;
       case 'ArrayExpression': case 'TupleExpression': case 'SetExpression': this.elements(module, node, use); return;
       case 'DictionaryExpression': case 'ObjectExpression': this.entries(module, node, use); return;
-      case 'ArrowFunction': case 'FunctionExpression': case 'LambdaExpression': follow(returnsOf(node)); return;
+      case 'ArrowFunction': case 'FunctionExpression': case 'LambdaExpression': follow(use.standing === 'told' ? returnsOf(node) : []); return;
     }
   }
 
@@ -118,7 +118,13 @@ export class Tracer {
       if (!/^(placeholder|tool|function)$/.test(role)) this.trace(module, items[1]?.value, below(use));
       return;
     }
-    for (const { value, spread } of items) this.trace(module, value, spread ? use : below(use));
+    // Functions in a list are tools; what they give back is the agent's data.
+    for (const { value, spread } of items) if (!this.isFunction(module, value)) this.trace(module, value, spread ? use : below(use));
+  }
+
+  private isFunction(module: Module, node: SyntaxNode): boolean {
+    if (/^(ArrowFunction|FunctionExpression|LambdaExpression)$/.test(node.name)) return true;
+    return node.name === 'VariableName' && this.uses.calledBy(module, node).some(({ definition }) => definition.kind === 'function');
   }
 
   private entries(module: Module, node: SyntaxNode, use: Use): void {
