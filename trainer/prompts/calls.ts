@@ -27,7 +27,7 @@ export function traceCall(tracer: Tracer, module: Module, call: SyntaxNode, use:
   const { source } = module;
   const written = calleeOf(call);
   const callee = written?.name === 'InstantiationExpression' ? written.firstChild : written;
-  if (callee === null) return;
+  if (written === null || callee === null || tracer.uses.isModelCall(module, written)) return;
   const receiver = callee.name === 'MemberExpression' ? callee.firstChild : null;
   const property = callee.name === 'MemberExpression' ? callee.getChild('PropertyName') : callee;
   const name = property === null ? '' : textOf(source, property);

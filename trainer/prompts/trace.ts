@@ -32,6 +32,8 @@ export interface Sink {
 }
 
 const maxDepth = 60;
+/** Values that are taken out of one another beyond this are a loop. */
+const maxKeys = 6;
 const roles = /^(system|user|human|ai|assistant|developer|placeholder|tool|function)$/;
 
 /** Follows values from the calls that reach a model back to the literals they are made of. */
@@ -51,7 +53,7 @@ export class Tracer {
   }
 
   trace(module: Module, node: SyntaxNode | null | undefined, use: Use): void {
-    if (node == null || this.depth > maxDepth) return;
+    if (node == null || this.depth > maxDepth || use.keys.length > maxKeys) return;
     const key = `${module.path}:${node.from}:${node.to}:${node.name}:${use.keys.join('.')}:${use.filling.engine}:${use.filling.replaced.join()}:${use.standing}`;
     if (this.seen.has(key)) return;
     this.seen.add(key);
