@@ -7,6 +7,7 @@ import type { Filling } from './engines.ts';
 import { standingOf } from './labels.ts';
 import type { Module } from './modules.ts';
 import { below, filledUse } from './trace.ts';
+import { traceAttribute, traceReturns } from './trace-names.ts';
 import type { Tracer, Use } from './trace.ts';
 
 /** Functions that give back what they are given, in another form. */
@@ -40,8 +41,8 @@ export function traceCall(tracer: Tracer, module: Module, call: SyntaxNode, use:
   const own = tracer.uses.calledBy(module, callee);
   if (own.length > 0 && !speaks.test(name) && (use.standing === 'filled' || acts.test(name))) return;
   for (const { module: at, definition } of own) {
-    if (definition.kind === 'function') tracer.returned(at, definition, use);
-    else if (use.keys[0] !== undefined) tracer.attribute(at, definition, use.keys[0], { ...use, keys: use.keys.slice(1) });
+    if (definition.kind === 'function') traceReturns(tracer, at, definition, use);
+    else if (use.keys[0] !== undefined) traceAttribute(tracer, at, definition, use.keys[0], { ...use, keys: use.keys.slice(1) });
   }
   if (own.some(({ definition }) => definition.kind === 'function')) return;
   if (receiver !== null && traceMethod(tracer, module, receiver, name, given, use)) return;
