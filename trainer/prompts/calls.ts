@@ -146,10 +146,10 @@ function traceMethod(tracer: Tracer, module: Module, receiver: SyntaxNode, name:
   return true;
 }
 
-/** LangChain's `template_format` and `templateFormat`. */
+/** LangChain's `template_format` and `templateFormat`, Agent Lightning's `engine`. */
 function templateEngine({ source }: Module, call: SyntaxNode): Filling['engine'] {
   const items = [...argumentsOf(source, call), ...argumentsOf(source, call).flatMap(({ value }) => (value?.name === 'ObjectExpression' ? optionsOf(source, call) : []))];
-  const format = items.find(({ name }) => name === 'template_format' || name === 'templateFormat')?.value ?? null;
+  const format = items.find(({ name }) => name === 'template_format' || name === 'templateFormat' || name === 'engine')?.value ?? null;
   const written = format === null ? '' : textOf(source, format);
   return /jinja/.test(written) ? 'jinja' : /mustache/.test(written) ? 'mustache' : 'format';
 }
