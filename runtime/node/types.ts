@@ -40,7 +40,7 @@ export interface ReasonedReward {
 export type Reward = number | ReasonedReward | null | undefined | void;
 
 /** What the runner asks a worker to do. */
-export interface LoadMessage { type: 'load'; file: string; name: string | null; workspace: string; gateway: string }
+export interface LoadMessage { type: 'load'; file: string; name: string | null; workspace: string; gateway: string; resources: readonly string[] }
 export interface RunMessage { type: 'run'; rollout: RolloutInfo; trace_id: string; llm: LLM; resources: Record<string, Resource>; recorded: RecordedOperation[] }
 
 /** What an operation came to in an earlier attempt. Texts are JSON. */

@@ -8,13 +8,11 @@ import { isSum } from './literal.ts';
 import { cutAtHoles, holesOf } from './pieces.ts';
 import { fillingOf, readPrompt } from './read-prompt.ts';
 import type { ReadPrompt } from './read-prompt.ts';
+import type { TextEdit } from './text-edit.ts';
 import { readTextFile, writeTextFile } from './text-file.ts';
 import { undoTrims } from './trims.ts';
 import { writeLiteral } from './write-literal.ts';
 import { applyYaml } from './yaml-prompt.ts';
-
-/** A replacement of a part of a text, in UTF-16 units. */
-export interface TextEdit { from: number; to: number; insert: string }
 
 /**
  * The edit that gives a prompt another text; nothing outside of its literal changes. Quotes, layout and line breaks stay as they
@@ -28,7 +26,11 @@ export function applyPrompt(fileText: string, prompt: Prompt, newText: string): 
     if (readTextFile(fileText) !== prompt.text) throw changed(prompt);
     return [{ from: 0, to: fileText.length, insert: writeTextFile(fileText, newText) }];
   }
-  if (prompt.syntax === 'yaml') return applyYaml(fileText, prompt, newText) ?? fail(changed(prompt));
+  if (prompt.syntax === 'yaml') {
+    const edit = applyYaml(fileText, prompt, newText);
+    if (edit === null) throw changed(prompt);
+    return [edit];
+  }
   const source = parseSource(prompt.file, fileText);
   const found = source === null ? null : findLiteral(source, prompt);
   if (source === null || found === null) throw changed(prompt);
@@ -36,7 +38,6 @@ export function applyPrompt(fileText: string, prompt: Prompt, newText: string): 
 }
 
 const changed = (prompt: Prompt): TrainerError => new TrainerError('conflict', `The prompt ${prompt.name} in ${prompt.file} has changed since it was read. Find the prompts anew and apply to the present text.`);
-const fail = (error: Error): never => { throw error; };
 
 /** The literal with the prompt's text; of several the one nearest to where it was. */
 function findLiteral(source: Source, prompt: Prompt): ReadPrompt | null {

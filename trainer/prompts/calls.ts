@@ -2,11 +2,12 @@ import type { SyntaxNode } from '@lezer/common';
 import { argumentsOf, calleeOf, isText, optionsOf, textOf } from '../source/syntax.ts';
 import type { Item } from '../source/syntax.ts';
 import { readFilePath } from './file-paths.ts';
-import { unfilled } from './engines.ts';
+import { anyName, unfilled } from './engines.ts';
 import type { Filling } from './engines.ts';
 import { standingOf } from './labels.ts';
 import type { Module } from './modules.ts';
-import { below } from './trace.ts';
+import { below, filledUse } from './trace.ts';
+import { traceAttribute, traceReturns } from './trace-names.ts';
 import type { Tracer, Use } from './trace.ts';
 
 /** Functions that give back what they are given, in another form. */
@@ -16,12 +17,18 @@ const ofReceiver = /^(strip|lstrip|rstrip|trim|trimStart|trimEnd|lower|encode|de
 /** Things made to hold prompts, whose positional arguments are read too. */
 const holders = /(Message|Prompt|Template|Agent|Task|Crew|Content|Part|Chain|Sequence|Graph|Executor|Lambda|GroupChat|Team|Assistant|Signature|Predict)\w*$/;
 
+/** Functions whose result is meant as a prompt also where it is put into another text; that of others is the agent's data. */
+const speaks = /prompt|message|instruction|system|preamble|intro|template|few_?shot|example|guideline|rule|persona/i;
+
+/** Functions that do something for the agent: what they give back is an observation. */
+const acts = /exec|tool|observ|action|search|lookup|retriev|fetch|command|shell/i;
+
 /** Follows the result of a call back to what it is made of. */
 export function traceCall(tracer: Tracer, module: Module, call: SyntaxNode, use: Use): void {
   const { source } = module;
   const written = calleeOf(call);
   const callee = written?.name === 'InstantiationExpression' ? written.firstChild : written;
-  if (callee === null) return;
+  if (written === null || callee === null || tracer.uses.isModelCall(module, written)) return;
   const receiver = callee.name === 'MemberExpression' ? callee.firstChild : null;
   const property = callee.name === 'MemberExpression' ? callee.getChild('PropertyName') : callee;
   const name = property === null ? '' : textOf(source, property);
@@ -31,19 +38,20 @@ export function traceCall(tracer: Tracer, module: Module, call: SyntaxNode, use:
     tracer.sink.file(path, use, 'text');
     return;
   }
-  const own = tracer.reach.calledBy(module, callee);
+  const own = tracer.uses.calledBy(module, callee);
+  if (own.length > 0 && !speaks.test(name) && (use.standing === 'filled' || acts.test(name))) return;
   for (const { module: at, definition } of own) {
-    if (definition.kind === 'function') tracer.returned(at, definition, use);
-    else if (use.keys[0] !== undefined) tracer.attribute(at, definition, use.keys[0], { ...use, keys: use.keys.slice(1) });
+    if (definition.kind === 'function') traceReturns(tracer, at, definition, use);
+    else if (use.keys[0] !== undefined) traceAttribute(tracer, at, definition, use.keys[0], { ...use, keys: use.keys.slice(1) });
   }
   if (own.some(({ definition }) => definition.kind === 'function')) return;
   if (receiver !== null && traceMethod(tracer, module, receiver, name, given, use)) return;
   if (/^(from_messages|fromMessages|from_template|fromTemplate|PromptTemplate|from_string)$/.test(name) || /PromptTemplate$/.test(name)) {
     const filling: Filling = { ...unfilled, engine: name === 'from_string' ? 'jinja' : templateEngine(module, call) };
-    for (const { name: label, value, spread } of given) {
-      if (label === null || /^(template|prompt|messages|prefix|suffix)$/.test(label)) traceTemplate(tracer, module, value, { ...below(use), standing: 'told', filling, keys: [], label }, spread);
+    for (const { name: label, value } of given) {
+      if (label === null || /^(template|prompt|messages|prefix|suffix)$/.test(label)) tracer.trace(module, value, { standing: 'told', filling, keys: [] });
     }
-    if (source.language === 'node') for (const { name: label, value } of optionsOf(source, call)) if (label === 'template') tracer.trace(module, value, { ...use, standing: 'told', filling, keys: [], label });
+    if (source.language === 'node') for (const { name: label, value } of optionsOf(source, call)) if (label === 'template') tracer.trace(module, value, { standing: 'told', filling, keys: [] });
     return;
   }
   if (name === 'Template') {
@@ -58,35 +66,36 @@ export function traceCall(tracer: Tracer, module: Module, call: SyntaxNode, use:
 }
 
 /** What a constructor or factory is given: by the names of arguments, and in order for what holds prompts. */
-export function traceGiven(tracer: Tracer, module: Module, call: SyntaxNode, name: string, use: Use): void {
+function traceGiven(tracer: Tracer, module: Module, call: SyntaxNode, name: string, use: Use): void {
   const { source } = module;
   const makes = /^[A-Z]/.test(name);
   const given = argumentsOf(source, call);
   const [key, ...rest] = use.keys;
+  const isTool = /tool$/i.test(name);
   const isPersona = given.some((item) => item.name === 'goal' || item.name === 'backstory');
+  // CrewAI replaces the names of its inputs in all it is told, and leaves other braces alone.
+  if (isPersona || given.some((item) => item.name === 'expected_output' || crewConfig(module, item.value))) use = { ...use, filling: { ...unfilled, engine: 'replace', replaced: [anyName] } };
   for (const { name: label, value, spread } of given) {
     if (value === null) continue;
     if (label === null) {
-      if (spread || value.name === 'ObjectExpression' || value.name === 'DictionaryExpression') tracer.trace(module, value, makes ? use : { ...use, standing: use.standing === 'filled' ? 'filled' : 'given' });
-      else if (makes && holders.test(name) && use.keys.length === 0) tracer.trace(module, value, { ...use, label: labelOf(name) });
+      if (isTool) tracer.trace(module, value, { ...use, standing: 'told', keys: ['description'] });
+      else if (spread || value.name === 'ObjectExpression' || value.name === 'DictionaryExpression') tracer.trace(module, value, makes ? use : { ...use, standing: use.standing === 'filled' ? 'filled' : 'given' });
+      else if (makes && holders.test(name) && use.keys.length === 0) tracer.trace(module, value, use);
       continue;
     }
     if (key !== undefined && key !== '*' && key !== label) continue;
+    if (isTool && label !== 'description') continue;
     const standing = isPersona && label === 'role' ? 'told' : standingOf(label, use.standing);
-    if (standing !== null && (makes || standing === 'told')) tracer.trace(module, value, { ...use, keys: key === label || key === '*' ? rest : use.keys, standing, label: labelOf(name) ?? label });
+    if (standing !== null && (makes || standing === 'told')) tracer.trace(module, value, { ...use, keys: key === label || key === '*' ? rest : use.keys, standing });
   }
 }
 
-/** SystemMessage(…) is labelled `system`. */
-function labelOf(name: string): string | null {
-  const role = /^(System|Human|User|AI|Assistant|Developer)\w*Message/.exec(name)?.[1]?.toLowerCase();
-  return role === 'human' ? 'user' : role === 'ai' ? 'assistant' : role ?? null;
-}
+/** `self.agents_config[…]`: a part of a crew's YAML file. */
+export const crewConfig = ({ source }: Module, value: SyntaxNode | null): boolean => value !== null && /\.(agents|tasks)_config\b/.test(textOf(source, value));
 
 function traceMethod(tracer: Tracer, module: Module, receiver: SyntaxNode, name: string, given: Item[], use: Use): boolean {
   const { source } = module;
-  const filled: Use = { standing: 'filled', filling: unfilled, keys: [], label: null };
-  const fill = (items: Item[]): void => { for (const { value } of items) tracer.trace(module, value, filled); };
+  const fill = (items: Item[]): void => { for (const { value } of items) tracer.trace(module, value, filledUse); };
   const first = given[0]?.value ?? null;
   switch (name) {
     case 'format': case 'format_map': {
@@ -132,19 +141,15 @@ function traceMethod(tracer: Tracer, module: Module, receiver: SyntaxNode, name:
     if (value === null || /^(String|Number|TemplateString)$/.test(value.name)) continue;
     // What a chain is asked with fills its templates in.
     const asks = /^(a?invoke|partial|format\w*|slice)$/.test(name);
-    tracer.trace(module, value, asks ? filled : spread ? use : below(use));
+    tracer.trace(module, value, asks ? filledUse : spread ? use : below(use));
   }
   return true;
 }
 
-function traceTemplate(tracer: Tracer, module: Module, value: SyntaxNode | null, use: Use, spread: boolean): void {
-  tracer.trace(module, value, spread ? use : { ...use, label: null });
-}
-
-/** LangChain's `template_format` and `templateFormat`. */
+/** LangChain's `template_format` and `templateFormat`, Agent Lightning's `engine`. */
 function templateEngine({ source }: Module, call: SyntaxNode): Filling['engine'] {
   const items = [...argumentsOf(source, call), ...argumentsOf(source, call).flatMap(({ value }) => (value?.name === 'ObjectExpression' ? optionsOf(source, call) : []))];
-  const format = items.find(({ name }) => name === 'template_format' || name === 'templateFormat')?.value ?? null;
+  const format = items.find(({ name }) => name === 'template_format' || name === 'templateFormat' || name === 'engine')?.value ?? null;
   const written = format === null ? '' : textOf(source, format);
   return /jinja/.test(written) ? 'jinja' : /mustache/.test(written) ? 'mustache' : 'format';
 }

@@ -51,7 +51,7 @@ export class Collection {
     const read = readPrompt(module.source, node, use.filling);
     if (read === null || !isPromptText(read.pieces, use.standing)) return;
     const { syntax, engine, text, variables } = read;
-    const name = nameOf(module, node, use.label);
+    const name = nameOf(module, node);
     this.add({ id: `${module.path}#${name}`, name, file: module.path, syntax, engine, from: node.from, to: node.to, line: lineOf(module.source.text, node.from), text, variables, agents: [] }, agent);
   }
 

@@ -10,9 +10,11 @@ export interface Filling {
   engine: 'none' | 'format' | 'replace' | 'jinja' | 'mustache';
   /** Names of positional placeholders, in order. */
   positional: string[];
-  /** `replace`: what is replaced, as it is written in the text. */
+  /** `replace`: what is replaced, as it is written in the text; `anyName` for every `{name}`. */
   replaced: string[];
 }
+
+export const anyName = '{*}';
 
 export const unfilled: Filling = { engine: 'none', positional: [], replaced: [] };
 
@@ -66,8 +68,8 @@ function readFormat(pieces: readonly Piece[], positional: string[]): Piece[] | n
 function cutAt(text: string, placeholders: string[]): Piece[] {
   const known = placeholders.filter((placeholder) => placeholder !== '');
   if (known.length === 0) return [text];
-  const pattern = new RegExp(`(${known.map((each) => each.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|')})`);
-  return text.split(pattern).map((part): Piece => (known.includes(part) ? { by: 'engine', name: part.replace(/^\W+|\W+$/g, '') || part, placeholder: part, code: part } : part));
+  const pattern = new RegExp(`(${known.map((each) => (each === anyName ? '\\{[A-Za-z_]\\w*\\}' : each.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))).join('|')})`);
+  return text.split(pattern).map((part, index): Piece => (index % 2 === 1 ? { by: 'engine', name: part.replace(/^\W+|\W+$/g, '') || part, placeholder: part, code: part } : part));
 }
 
 /** What goes into a prompt, each once, in order. */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Prompt } from '../protocol/prompts.ts';
+import { qualifiedName } from '../source/program.ts';
 import type { Definition } from '../source/program.ts';
 import { ownerOf, reachedFrom, wrappedAgents } from '../source/wrappers.ts';
 import { llmCalls } from '../source/frameworks.ts';
@@ -10,6 +11,7 @@ import type { Module, ReadFile } from './modules.ts';
 import { Reach } from './reach.ts';
 import { traceSinks } from './sinks.ts';
 import { Tracer } from './trace.ts';
+import { Uses } from './uses.ts';
 
 /**
  * The prompts that reach the calls of an agent, in order of file and place. Nothing is executed; the user's own files are
@@ -25,7 +27,11 @@ export function findPrompts(workspace: string, agentFile: string, agentName: str
   return module === null ? [] : collect(modules, module, agentName);
 }
 
-/** The prompts of one file, as far as it alone tells; those that no agent of the file is seen to use included. Made for a text in the middle of an edit. */
+/**
+ * The prompts of one file, as far as it alone tells; those that no agent of the file is seen to use included (`agents` is empty).
+ * Made for a text in the middle of an edit: milliseconds for a file of usual size.
+ * @param fileName relative to the workspace, so that ids are those that `findPrompts` gives
+ */
 export function promptsIn(fileName: string, text: string): Prompt[] {
   const modules = new Modules((path) => (path === fileName ? text : null));
   const module = modules.get(fileName);
@@ -34,15 +40,16 @@ export function promptsIn(fileName: string, text: string): Prompt[] {
 
 function collect(modules: Modules, module: Module, agentName: string | null, wholeFile = false): Prompt[] {
   const found = new Collection(modules);
-  const agents = agentsOf(module).filter(({ name }) => agentName === null || name === agentName);
-  for (const { name, definitions } of agents) trace(modules, module, definitions, false, found, `${module.path}:${name}`);
-  if (agents.length === 0 || wholeFile) trace(modules, module, [], true, found, null);
+  const uses = new Uses(modules);
+  const agents = agentName === null ? agentsOf(module) : [agentNamed(module, agentName)];
+  for (const { name, definitions } of agents) trace(modules, uses, module, definitions, false, found, `${module.path}:${name}`);
+  if (wholeFile) trace(modules, uses, module, [], true, found, null);
   return found.prompts();
 }
 
-function trace(modules: Modules, module: Module, starts: Definition[], whole: boolean, found: Collection, agent: string | null): void {
-  const reach = new Reach(modules, module, starts, whole);
-  traceSinks(new Tracer(modules, reach, found.sinkFor(agent)));
+function trace(modules: Modules, uses: Uses, module: Module, starts: Definition[], whole: boolean, found: Collection, agent: string | null): void {
+  const reach = new Reach(modules, uses, module, starts, whole);
+  traceSinks(new Tracer(modules, uses, reach, found.sinkFor(agent)));
 }
 
 /** The agents of a file as detection finds them: those that are wrapped, and other functions that call a model. */
@@ -51,6 +58,14 @@ function agentsOf({ program }: Module): { name: string; definitions: Definition[
   const parts = reachedFrom(program, wrapped.flatMap(({ definitions }) => definitions));
   const candidates = new Map(llmCalls(program).flatMap(({ call }) => ownerOf(call.definition) ?? []).map((owner) => [owner.name, owner.definition]));
   return [...wrapped, ...[...candidates].filter(([, definition]) => !parts.has(definition)).map(([name, definition]) => ({ name, definitions: [definition] }))];
+}
+
+function agentNamed(module: Module, name: string): { name: string; definitions: Definition[] } {
+  const { definitions, exports } = module.program;
+  const listed = exports.find((each) => each.name === name)?.value;
+  const local = listed?.kind === 'name' ? listed.name : name;
+  const definition = definitions.find((each) => each.kind === 'function' && qualifiedName(each) === local);
+  return agentsOf(module).find((agent) => agent.name === name) ?? { name, definitions: definition === undefined ? [] : [definition] };
 }
 
 function readFromDisk(workspace: string, path: string): string | null {

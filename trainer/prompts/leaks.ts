@@ -67,15 +67,15 @@ function sharedValues(values: readonly Value[]): Set<string> {
     const different = new Set(inField.map(({ words }) => words));
     if (inField.length >= 4 && different.size * 2 <= inField.length) for (const words of different) shared.add(words);
   }
-  const all = new Map<number, string>();
-  for (const { task, words } of values) all.set(task, `${all.get(task) ?? ''} | ${words}`);
+  const texts = new Map<number, string>();
+  const tasksWith = new Map<string, Set<number>>();
+  for (const { task, words } of values) {
+    texts.set(task, `${texts.get(task) ?? ''} | ${words}`);
+    for (const word of words.split(' ')) tasksWith.set(word, (tasksWith.get(word) ?? new Set()).add(task));
+  }
   for (const { words, task } of values.filter(isLong)) {
-    if (shared.has(words)) continue;
-    for (const [other, text] of all) {
-      if (other === task || !has(text, words)) continue;
-      shared.add(words);
-      break;
-    }
+    const rarest = words.split(' ').map((word) => tasksWith.get(word) ?? new Set<number>()).reduce((a, b) => (b.size < a.size ? b : a));
+    if ([...rarest].some((other) => other !== task && has(texts.get(other) ?? '', words))) shared.add(words);
   }
   return shared;
 }

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import type { SyntaxNode } from '@lezer/common';
 import { emptyProgram } from '../source/program.ts';
-import type { Definition, Program, Scope } from '../source/program.ts';
+import type { Binding, Definition, Program, Scope, Value } from '../source/program.ts';
 import { readPython } from '../source/read-python.ts';
 import { readScript } from '../source/read-script.ts';
 import { nodesOf, parseSource, textOf } from '../source/syntax.ts';
@@ -29,7 +29,7 @@ export class Modules {
   get(path: string): Module | null {
     let module = this.known.get(path);
     if (module === undefined) {
-      const text = this.readFile(path);
+      const text = path.startsWith('..') ? null : this.readFile(path);
       module = text === null ? null : readModule(path, text);
       this.known.set(path, module);
     }
@@ -73,19 +73,40 @@ export class Modules {
     return null;
   }
 
-  /** The file a re-export of `name` comes from, and its name there. */
-  reexported(module: Module, name: string): { module: Module; name: string | null } | null {
-    for (const node of nodesOf(module.source.root, ['ExportDeclaration'])) {
+  /** What a file gives other files under a name: the bindings of a variable of it or of the file it has it from, or a value without a name. */
+  exported(module: Module, name: string, steps = 4): Exported | null {
+    const { exports, root, language } = module.program;
+    const listed = exports.find((each) => each.name === name);
+    const local = listed?.value.kind === 'name' ? listed.value.name : name;
+    const isPublic = language === 'python' || listed !== undefined || module.source.text.includes('module.exports');
+    const bindings = isPublic ? root.own(local) : undefined;
+    if (bindings !== undefined) return { module, name: local, bindings };
+    for (const node of steps > 0 && language === 'node' ? nodesOf(module.source.root, ['ExportDeclaration']) : []) {
       const from = node.getChild('String');
-      if (from === null) continue;
-      const specifier = textOf(module.source, from).slice(1, -1);
       const group = node.getChild('ExportGroup');
       const original = group === null ? name : originalName(module, group, name);
-      const found = original === null ? null : this.imported(module, `${specifier}:${original}`);
-      if (found !== null) return found;
+      const found = from === null || original === null ? null : this.imported(module, `${textOf(module.source, from).slice(1, -1)}:${original}`);
+      const again = found?.name == null ? null : this.exported(found.module, found.name, steps - 1);
+      if (again !== null) return again;
     }
-    return null;
+    const value = listed === undefined ? null : nodeAt(module, listed.at.from, listed.at.to);
+    return value === null ? null : { module, name, bindings: [], value };
   }
+}
+
+export interface Exported { module: Module; name: string; bindings: Binding[]; value?: SyntaxNode }
+
+/** The module path of an imported value, `require` with a pattern included; null for any other value. */
+export function importPath(value: Value): string | null {
+  if (value.kind === 'import') return value.path;
+  return value.kind === 'member' && value.of.kind === 'import' && value.of.path.endsWith(':') ? value.of.path + value.name : null;
+}
+
+/** The outermost node of a range. */
+export function nodeAt(module: Module, from: number, to: number): SyntaxNode | null {
+  let found: SyntaxNode | null = null;
+  for (let node: SyntaxNode | null = module.source.root.resolveInner(from, 1); node !== null && node.from === from && node.to <= to; node = node.parent) if (node.to === to) found = node;
+  return found;
 }
 
 function originalName({ source }: Module, group: SyntaxNode, name: string): string | null {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { TrainerError, whyUnreadable } from '../protocol/errors.ts';
 import type { Prompt } from '../protocol/prompts.ts';
 import { applyPrompt } from './apply-prompt.ts';
-import type { TextEdit } from './apply-prompt.ts';
+import { applyEdits } from './text-edit.ts';
 
 /**
  * The files of the workspace as they would be with other texts in their prompts; files that stay as they are are left out.
@@ -19,11 +19,6 @@ export function overlayOf(workspace: string, prompts: readonly Prompt[], texts: 
     const edits = changed.filter((prompt) => prompt.file === file).flatMap((prompt) => applyPrompt(before, prompt, texts[prompt.prompt_id] ?? prompt.text));
     return { path, text: applyEdits(before, edits) };
   });
-}
-
-/** A text with all of these replacements, which are of places in the text as it was and do not overlap. */
-export function applyEdits(text: string, edits: readonly TextEdit[]): string {
-  return [...edits].sort((a, b) => b.from - a.from).reduce((after, { from, to, insert }) => after.slice(0, from) + insert + after.slice(to), text);
 }
 
 function read(path: string): string {

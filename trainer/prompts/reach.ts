@@ -1,18 +1,14 @@
 import type { SyntaxNode } from '@lezer/common';
 import type { Binding, Definition } from '../source/program.ts';
-import { argumentsOf, calleeOf, nodesOf, pathOf, textOf } from '../source/syntax.ts';
+import { argumentsOf, nodesOf, textOf } from '../source/syntax.ts';
 import type { Declared } from './declarations.ts';
 import { declaredAt } from './declarations.ts';
-import { definitionAt, scopeAt } from './modules.ts';
+import { importPath, scopeAt } from './modules.ts';
 import type { Module, Modules } from './modules.ts';
+import type { Uses } from './uses.ts';
 
 /** A part of a file that runs when the agent runs: a function or class, or what a variable of the module is set to. */
 export interface Part { module: Module; from: number; to: number }
-
-/** Something put into a list, dict or object after it was made. */
-interface Change { path: string; value: SyntaxNode; keys: (keys: readonly string[]) => readonly string[]; at: number }
-
-interface CallSite { module: Module; call: SyntaxNode }
 
 /** The parts of the user's files that run for one agent, as far as names tell. */
 export class Reach {
@@ -21,13 +17,12 @@ export class Reach {
   readonly entries: ReadonlySet<Definition>;
   private readonly modules: Modules;
   private readonly reached = new Set<unknown>();
-  private readonly changes = new Map<Module, Change[]>();
-  private readonly sites = new Map<Definition, CallSite[]>();
-  private sitesOf = 0;
+  private readonly uses: Uses;
 
   /** @param starts the agents' functions; none: every part of the module runs */
-  constructor(modules: Modules, module: Module, starts: readonly Definition[], whole: boolean) {
+  constructor(modules: Modules, uses: Uses, module: Module, starts: readonly Definition[], whole: boolean) {
     this.modules = modules;
+    this.uses = uses;
     this.entries = new Set(starts);
     for (const start of starts) this.definition(module, start);
     if (whole) {
@@ -65,7 +60,7 @@ export class Reach {
   private mention(module: Module, name: string, bindings: Binding[]): void {
     for (const binding of bindings) {
       if (binding.value.kind === 'definition') this.definition(module, binding.value.definition);
-      else if (binding.value.kind === 'import') this.imported(module, binding.value.path);
+      else if (importPath(binding.value) !== null) this.imported(module, importPath(binding.value) ?? '');
       else if (binding.scope === module.program.root && !this.reached.has(binding)) {
         this.reached.add(binding);
         this.variable(module, name, binding, bindings);
@@ -76,7 +71,7 @@ export class Reach {
   private variable(module: Module, name: string, { at }: Binding, bindings: Binding[]): void {
     const declared = declaredAt(module.source, at);
     const values = declared?.kind === 'value' ? [declared.node] : [];
-    for (const { value } of this.changesOf(module, name, bindings)) values.push(value);
+    for (const { value } of this.uses.changesOf(module, name, bindings)) values.push(value);
     for (const value of values) {
       this.parts.push({ module, from: value.from, to: value.to });
       for (const node of nodesOf(value, ['VariableName'])) this.mention(module, textOf(module.source, node), scopeAt(module, node.from).lookUp(textOf(module.source, node)) ?? []);
@@ -89,18 +84,10 @@ export class Reach {
     this.reached.add(`${found.module.path}:${found.name}`);
     // Which names of a whole module are used is not followed: all of them.
     for (const name of found.name === null ? found.module.program.root.ownNames() : [found.name]) {
-      const listed = found.module.program.exports.find((each) => each.name === name)?.value;
-      const bindings = found.module.program.root.own(listed?.kind === 'name' ? listed.name : name);
-      if (bindings !== undefined) this.mention(found.module, name, bindings);
-      const again = bindings === undefined ? this.modules.reexported(found.module, name) : null;
-      if (again?.name != null) this.imported(again.module, `./${again.module.path.split('/').at(-1) ?? ''}:${again.name}`);
+      const exported = this.modules.exported(found.module, name);
+      if (exported?.value !== undefined) this.parts.push({ module: exported.module, from: exported.value.from, to: exported.value.to });
+      else if (exported !== null) this.mention(exported.module, exported.name, exported.bindings);
     }
-  }
-
-  nodeOf(module: Module, definition: Definition): SyntaxNode | null {
-    let node: SyntaxNode | null = module.source.root.resolve(definition.from, 1);
-    for (let inner: SyntaxNode | null = module.source.root.resolveInner(definition.from, 1); inner !== null; inner = inner.parent) if (inner.from === definition.from && inner.to === definition.to) node = inner;
-    return node?.from === definition.from && node.to === definition.to ? node : null;
   }
 
   /** What is given for a parameter where its function is called, in parts that run. */
@@ -110,94 +97,11 @@ export class Reach {
     const made = definition.parent?.kind === 'class' && /^(__init__|constructor)$/.test(definition.name ?? '') ? definition.parent : definition;
     const isMethod = definition.parent?.kind === 'class' && module.source.language === 'python' && !definition.isStatic;
     const index = parameter.index - (isMethod ? 1 : 0);
-    return this.callsOf(made).flatMap(({ module: at, call }) => {
+    return this.uses.callsOf(made).flatMap(({ module: at, call }) => {
       if (!this.has(at, call.from)) return [];
       const given = argumentsOf(at.source, call);
       const named = given.find(({ name }) => name === parameter.name) ?? given.filter(({ name, spread }) => name === null && !spread)[index];
       return named?.value == null ? [] : [{ module: at, node: named.value, keys: [] }];
     });
   }
-
-  private callsOf(definition: Definition): CallSite[] {
-    const { loaded } = this.modules;
-    if (loaded.length !== this.sitesOf) {
-      this.sites.clear();
-      this.sitesOf = loaded.length;
-      for (const module of loaded) for (const call of nodesOf(module.source.root, ['CallExpression', 'NewExpression'])) {
-        for (const made of this.calledBy(module, calleeOf(call))) this.sites.set(made.definition, [...this.sites.get(made.definition) ?? [], { module, call }]);
-      }
-    }
-    return this.sites.get(definition) ?? [];
-  }
-
-  /** The functions and classes of the user's that a callee can be. */
-  calledBy(module: Module, callee: SyntaxNode | null): { module: Module; definition: Definition }[] {
-    const node = callee?.name === 'InstantiationExpression' ? callee.firstChild : callee;
-    if (node?.name === 'VariableName') return this.definitionsOf(module, scopeAt(module, node.from).lookUp(textOf(module.source, node)) ?? []);
-    const path = node?.name === 'MemberExpression' ? pathOf(module.source, node) : null;
-    const [start = '', name = ''] = path ?? [];
-    if (path?.length !== 2) return [];
-    if (/^(self|cls|this)$/.test(start)) {
-      let owner = definitionAt(module, node?.from ?? 0);
-      while (owner !== null && owner.kind !== 'class') owner = owner.parent;
-      return this.definitionsOf(module, owner?.scope.own(name) ?? []);
-    }
-    return (scopeAt(module, node?.from ?? 0).lookUp(start) ?? []).flatMap(({ value, scope, at }) => {
-      if (value.kind === 'import') {
-        const found = this.modules.imported(module, value.path);
-        return found?.name === null ? this.definitionsOf(found.module, found.module.program.root.own(name) ?? []) : [];
-      }
-      const declared = value.kind === 'call' && value.of.kind === 'name' ? scope.lookUp(value.of.name) : undefined;
-      void at;
-      return this.definitionsOf(module, declared ?? []).flatMap((each) => (each.definition.kind === 'class' ? this.definitionsOf(each.module, each.definition.scope.own(name) ?? []) : []));
-    });
-  }
-
-  private definitionsOf(module: Module, bindings: Binding[]): { module: Module; definition: Definition }[] {
-    return bindings.flatMap(({ value }) => {
-      if (value.kind === 'definition') return [{ module, definition: value.definition }];
-      const found = value.kind === 'import' ? this.modules.imported(module, value.path) : null;
-      if (found?.name == null) return [];
-      const listed = found.module.program.exports.find((each) => each.name === found.name)?.value;
-      const own = found.module.program.root.own(listed?.kind === 'name' ? listed.name : found.name) ?? [];
-      return own.flatMap(({ value: made }) => (made.kind === 'definition' ? [{ module: found.module, definition: made.definition }] : []));
-    });
-  }
-
-  /** What is put into a variable (`messages.append(…)`, `messages += …`, `body["x"] = …`) where it means the same as here. */
-  changesOf(module: Module, path: string, bindings: Binding[] | null): Change[] {
-    let all = this.changes.get(module);
-    if (all === undefined) {
-      all = changesIn(module);
-      this.changes.set(module, all);
-    }
-    return all.filter((change) => change.path === path && (bindings === null || scopeAt(module, change.at).lookUp(path) === bindings));
-  }
-}
-
-const adders = /^(append|extend|insert|push|unshift|concat|update|add_?\w*|addNode|addMessages?)$/;
-
-function changesIn({ source }: Module): Change[] {
-  const found: Change[] = [];
-  const pathText = (node: SyntaxNode | null): string | null => pathOf(source, node)?.join('.') ?? null;
-  const same = (keys: readonly string[]): readonly string[] => keys;
-  const element = (keys: readonly string[]): readonly string[] => (/^(\*|-?\d+)$/.test(keys[0] ?? '') ? keys.slice(1) : keys);
-  for (const node of nodesOf(source.root, ['CallExpression', 'UpdateStatement', 'AssignStatement', 'AssignmentExpression'])) {
-    const target = node.firstChild;
-    if (node.name === 'CallExpression') {
-      const method = target?.name === 'MemberExpression' ? target.getChild('PropertyName') : null;
-      const path = method !== null && adders.test(textOf(source, method)) ? pathText(target?.firstChild ?? null) : null;
-      if (path !== null) for (const { value } of argumentsOf(source, node)) if (value !== null) found.push({ path, value, keys: /^(extend|update|concat)$/.test(textOf(source, method ?? node)) ? same : element, at: node.from });
-    } else if (node.name === 'UpdateStatement' || node.getChild('UpdateOp') !== null) {
-      const path = pathText(target);
-      if (path !== null && node.lastChild !== null) found.push({ path, value: node.lastChild, keys: same, at: node.from });
-    } else if (target?.name === 'MemberExpression' && target.firstChild !== null && node.lastChild !== null) {
-      const path = pathText(target.firstChild);
-      const property = target.getChild('PropertyName');
-      const index = target.getChild('[')?.nextSibling;
-      const key = property !== null ? textOf(source, property) : index?.name === 'String' ? textOf(source, index).slice(1, -1) : '*';
-      if (path !== null && path !== 'self' && path !== 'this') found.push({ path, value: node.lastChild, keys: (keys) => (keys.length === 0 || keys[0] === '*' || key === '*' || keys[0] === key ? keys.slice(1) : ['\0']), at: node.from });
-    }
-  }
-  return found;
 }

@@ -1,16 +1,17 @@
+import { posix } from 'node:path';
 import type { SyntaxNode } from '@lezer/common';
-import type { Binding, Definition } from '../source/program.ts';
 import { children, isText, itemsOf, textOf } from '../source/syntax.ts';
 import { traceCall } from './calls.ts';
-import { declaredAt, memberOf, returnsOf } from './declarations.ts';
+import { returnsOf } from './declarations.ts';
 import { unfilled } from './engines.ts';
 import type { Filling } from './engines.ts';
 import { standingOf } from './labels.ts';
 import type { Standing } from './labels.ts';
 import { isSum } from './literal.ts';
-import { definitionAt, scopeAt } from './modules.ts';
 import type { Module, Modules } from './modules.ts';
 import type { Reach } from './reach.ts';
+import { traceMember, traceName } from './trace-names.ts';
+import type { Uses } from './uses.ts';
 
 /** How a value gets to the model from where it is looked at. */
 export interface Use {
@@ -18,11 +19,10 @@ export interface Use {
   filling: Filling;
   /** What is taken of it: keys of dicts, attributes of objects; `*` for any. */
   keys: readonly string[];
-  /** The argument or key it is given under. */
-  label: string | null;
 }
 
-export const toldUse: Use = { standing: 'told', filling: unfilled, keys: [], label: null };
+export const toldUse: Use = { standing: 'told', filling: unfilled, keys: [] };
+export const filledUse: Use = { standing: 'filled', filling: unfilled, keys: [] };
 
 /** What a trace ends at. */
 export interface Sink {
@@ -31,24 +31,28 @@ export interface Sink {
 }
 
 const maxDepth = 60;
+/** Values that are taken out of one another beyond this are a loop. */
+const maxKeys = 6;
 const roles = /^(system|user|human|ai|assistant|developer|placeholder|tool|function)$/;
 
 /** Follows values from the calls that reach a model back to the literals they are made of. */
 export class Tracer {
   readonly modules: Modules;
   readonly reach: Reach;
+  readonly uses: Uses;
   readonly sink: Sink;
   private readonly seen = new Set<string>();
   private depth = 0;
 
-  constructor(modules: Modules, reach: Reach, sink: Sink) {
+  constructor(modules: Modules, uses: Uses, reach: Reach, sink: Sink) {
     this.modules = modules;
+    this.uses = uses;
     this.reach = reach;
     this.sink = sink;
   }
 
   trace(module: Module, node: SyntaxNode | null | undefined, use: Use): void {
-    if (node == null || this.depth > maxDepth) return;
+    if (node == null || this.depth > maxDepth || use.keys.length > maxKeys) return;
     const key = `${module.path}:${node.from}:${node.to}:${node.name}:${use.keys.join('.')}:${use.filling.engine}:${use.filling.replaced.join()}:${use.standing}`;
     if (this.seen.has(key)) return;
     this.seen.add(key);
@@ -60,12 +64,13 @@ export class Tracer {
   private step(module: Module, node: SyntaxNode, use: Use): void {
     if (this.isLiteral(module, node)) {
       if (use.keys.length === 0) this.literal(module, node, use);
+      else this.configured(module, node, use);
       return;
     }
     const follow = (nodes: Iterable<SyntaxNode | null | undefined>, other: Use = use): void => { for (const each of nodes) this.trace(module, each, other); };
     switch (node.name) {
-      case 'VariableName': this.name(module, node, use); return;
-      case 'MemberExpression': this.member(module, node, use); return;
+      case 'VariableName': traceName(this, module, textOf(module.source, node), node.from, use); return;
+      case 'MemberExpression': traceMember(this, module, node, use); return;
       case 'CallExpression': case 'NewExpression': traceCall(this, module, node, use); return;
       case 'TaggedTemplateExpression': follow([node.lastChild]); return;
       case 'ConditionalExpression': follow(module.source.language === 'python' ? [node.firstChild, node.lastChild] : [node.firstChild?.nextSibling?.nextSibling, node.lastChild]); return;
@@ -75,7 +80,7 @@ export class Tracer {
       case 'ArrayComprehensionExpression': case 'ComprehensionExpression': case 'GeneratorExpression': case 'SetComprehensionExpression': follow([node.firstChild?.nextSibling], below(use)); return;
       case 'ArrayExpression': case 'TupleExpression': case 'SetExpression': this.elements(module, node, use); return;
       case 'DictionaryExpression': case 'ObjectExpression': this.entries(module, node, use); return;
-      case 'ArrowFunction': case 'FunctionExpression': case 'LambdaExpression': follow(returnsOf(node)); return;
+      case 'ArrowFunction': case 'FunctionExpression': case 'LambdaExpression': follow(use.standing === 'told' ? returnsOf(node) : []); return;
     }
   }
 
@@ -87,15 +92,21 @@ export class Tracer {
     return sides.some((side) => side !== null && this.isLiteral(module, side));
   }
 
+  /** The name of a YAML file that a library reads, CrewAI for one. */
+  private configured(module: Module, node: SyntaxNode, use: Use): void {
+    const name = /^["']([\w./-]+\.ya?ml)["']$/.exec(textOf(module.source, node))?.[1];
+    const path = name === undefined ? undefined : [posix.join(posix.dirname(module.path), name), name].find((each) => this.modules.readFile(each) !== null);
+    if (path !== undefined) this.sink.file(path, use, 'yaml');
+  }
+
   /** What is put into a literal may be a prompt of its own, if it is a constant. */
   private literal(module: Module, node: SyntaxNode, use: Use): void {
     this.sink.literal(module, node, use);
-    const filled: Use = { standing: 'filled', filling: unfilled, keys: [], label: null };
     const visit = (at: SyntaxNode): void => {
       for (const child of children(at)) {
-        if (child.name === 'Interpolation' || child.name === 'FormatReplacement') this.trace(module, child.firstChild?.nextSibling, filled);
+        if (child.name === 'Interpolation' || child.name === 'FormatReplacement') this.trace(module, child.firstChild?.nextSibling, filledUse);
         else if (child.name === 'FormatString' || child.name === 'TemplateString' || child.name === 'ParenthesizedExpression' || isSum(module.source, child)) visit(child);
-        else if (isSum(module.source, at) && !isText(child)) this.trace(module, child, filled);
+        else if (isSum(module.source, at) && !isText(child)) this.trace(module, child, filledUse);
       }
     };
     visit(node);
@@ -105,10 +116,16 @@ export class Tracer {
     const items = itemsOf(module.source, node).flatMap(({ value, spread }) => (value === null ? [] : [{ value, spread }]));
     const role = items[0]?.value.name === 'String' && items.length === 2 ? textOf(module.source, items[0].value).slice(1, -1) : '';
     if (roles.test(role)) {
-      if (!/^(placeholder|tool|function)$/.test(role)) this.trace(module, items[1]?.value, { ...below(use), label: role });
+      if (!/^(placeholder|tool|function)$/.test(role)) this.trace(module, items[1]?.value, below(use));
       return;
     }
-    for (const { value, spread } of items) this.trace(module, value, spread ? use : below(use));
+    // Functions in a list are tools; what they give back is the agent's data.
+    for (const { value, spread } of items) if (!this.isFunction(module, value)) this.trace(module, value, spread ? use : below(use));
+  }
+
+  private isFunction(module: Module, node: SyntaxNode): boolean {
+    if (/^(ArrowFunction|FunctionExpression|LambdaExpression)$/.test(node.name)) return true;
+    return node.name === 'VariableName' && this.uses.calledBy(module, node).some(({ definition }) => definition.kind === 'function');
   }
 
   private entries(module: Module, node: SyntaxNode, use: Use): void {
@@ -116,115 +133,18 @@ export class Tracer {
     const roleNode = items.find(({ name }) => name === 'role')?.value;
     const role = roleNode?.name === 'String' ? textOf(module.source, roleNode).slice(1, -1) : null;
     if (role === 'tool' || role === 'function') return;
+    const isRequest = items.some(({ name }) => name === 'model');
     const [key, ...rest] = use.keys;
     for (const { name, value, spread, nodes } of items) {
       if (spread) this.trace(module, value, use);
-      if (spread || name === null) continue;
+      if (spread || name === null || (name === 'user' && isRequest)) continue;
       const shorthand = nodes[0]?.name === 'Property' && nodes[0].firstChild === nodes[0].lastChild;
       if (key !== undefined && key !== '*' && key !== name) continue;
-      const standing = key === undefined || key === '*' ? standingOf(name, use.standing) : use.standing;
+      const standing = key === name || (key === '*' && standingOf(name, use.standing) !== null) ? use.standing : standingOf(name, use.standing);
       if (standing === null) continue;
-      const inner: Use = { ...use, keys: rest, standing, label: role !== null && /^(content|parts|text)$/.test(name) ? role : name };
-      if (shorthand || value === null || value.name === 'PropertyDefinition') this.lookedUp(module, name, node.from, inner);
+      const inner: Use = { ...use, keys: rest, standing };
+      if (shorthand || value === null || value.name === 'PropertyDefinition') traceName(this, module, name, node.from, inner);
       else this.trace(module, value, inner);
-    }
-  }
-
-  private name(module: Module, node: SyntaxNode, use: Use): void {
-    this.lookedUp(module, textOf(module.source, node), node.from, use);
-  }
-
-  private lookedUp(module: Module, name: string, at: number, use: Use): void {
-    const bindings = scopeAt(module, at).lookUp(name);
-    if (bindings === undefined) {
-      this.loopVariable(module, name, at, use);
-      return;
-    }
-    for (const binding of bindings) this.binding(module, binding, use);
-    for (const { value, keys } of this.reach.changesOf(module, name, bindings)) this.trace(module, value, { ...use, keys: keys(use.keys) });
-  }
-
-  binding(module: Module, { value, at }: Binding, use: Use): void {
-    if (value.kind === 'import') this.imported(module, value.path, use);
-    else if (value.kind === 'definition') this.returned(module, value.definition, use);
-    else this.declared(module, at, use);
-  }
-
-  /** What a function gives back. As a value it is a callback, which the library calls. */
-  returned(module: Module, definition: Definition, use: Use): void {
-    if (definition.kind !== 'function') return;
-    const node = this.reach.nodeOf(module, definition);
-    for (const value of node === null ? [] : returnsOf(node)) this.trace(module, value, use);
-  }
-
-  imported(module: Module, path: string, use: Use): void {
-    const found = this.modules.imported(module, path);
-    if (found === null) return;
-    const [key, ...rest] = use.keys;
-    if (found.name !== null) this.exported(found.module, found.name, use);
-    else if (key !== undefined) this.exported(found.module, key, { ...use, keys: rest });
-  }
-
-  private exported(module: Module, name: string, use: Use, steps = 4): void {
-    const { exports, root, language } = module.program;
-    const listed = exports.find((each) => each.name === name);
-    const local = listed?.value.kind === 'name' ? listed.value.name : name;
-    const bindings = language === 'python' || listed !== undefined ? root.own(local) : undefined;
-    for (const binding of bindings ?? []) this.binding(module, binding, use);
-    if (bindings !== undefined) {
-      for (const { value, keys } of this.reach.changesOf(module, local, bindings)) this.trace(module, value, { ...use, keys: keys(use.keys) });
-      return;
-    }
-    if (listed !== undefined && name === 'default') this.trace(module, module.source.root.resolveInner(listed.at.from, 1).parent?.getChild('default')?.nextSibling, use);
-    const again = steps > 0 && listed === undefined ? this.modules.reexported(module, name) : null;
-    if (again !== null && again.name !== null) this.exported(again.module, again.name, use, steps - 1);
-  }
-
-  private declared(module: Module, at: { from: number; to: number }, use: Use): void {
-    const declared = declaredAt(module.source, at);
-    switch (declared?.kind) {
-      case 'value': this.trace(module, declared.node, { ...use, keys: [...declared.keys, ...use.keys] }); return;
-      case 'element': this.trace(module, declared.of, { ...use, keys: use.keys }); return;
-      case 'parameter': {
-        this.trace(module, declared.initial, { ...use, keys: [...declared.keys, ...use.keys] });
-        for (const given of this.reach.argumentsFor(module, declared)) this.trace(given.module, given.node, { ...use, keys: [...given.keys, ...declared.keys, ...use.keys] });
-      }
-    }
-  }
-
-  /** `for x in …`, whose names the program does not list. */
-  private loopVariable(module: Module, name: string, at: number, use: Use): void {
-    for (let node: SyntaxNode | null = module.source.root.resolveInner(at, 1); node !== null; node = node.parent) {
-      const isLoop = node.name === 'ForStatement' || node.name.endsWith('ComprehensionExpression') || node.name === 'ComprehensionExpression';
-      const loop = node.getChild('ForOfSpec') ?? node;
-      for (let target = isLoop ? loop.firstChild : null; target !== null && target.name !== 'in' && target.name !== 'of'; target = target.nextSibling) {
-        if (/^Variable(Name|Definition)$/.test(target.name) && textOf(module.source, target) === name) {
-          this.trace(module, (loop.getChild('in') ?? loop.getChild('of'))?.nextSibling, use);
-          return;
-        }
-      }
-    }
-  }
-
-  private member(module: Module, node: SyntaxNode, use: Use): void {
-    const member = memberOf(module.source, node);
-    if (member === null) return;
-    const name = textOf(module.source, member.of);
-    const owner = name === 'self' || name === 'cls' || name === 'this' ? classAt(module, node.from) : null;
-    if (owner === null) {
-      this.trace(module, member.of, { ...use, keys: [member.key, ...use.keys] });
-      return;
-    }
-    this.attribute(module, owner, member.key, use);
-    for (const { value, keys } of this.reach.changesOf(module, `${name}.${member.key}`, null)) this.trace(module, value, { ...use, keys: keys(use.keys) });
-  }
-
-  /** An attribute of the instances of a class, its bases in the same file included. */
-  attribute(module: Module, owner: Definition, key: string, use: Use): void {
-    for (const binding of owner.scope.own(key) ?? []) this.binding(module, binding, use);
-    for (const base of owner.bases) {
-      const bound = base.kind === 'name' ? module.program.root.lookUp(base.name) : undefined;
-      for (const { value } of bound ?? []) if (value.kind === 'definition' && value.definition !== owner) this.attribute(module, value.definition, key, use);
     }
   }
 }
@@ -232,10 +152,4 @@ export class Tracer {
 /** The use of what a list holds. */
 export function below(use: Use): Use {
   return use.keys.length > 0 && (use.keys[0] === '*' || /^\d+$/.test(use.keys[0] ?? '')) ? { ...use, keys: use.keys.slice(1) } : use;
-}
-
-function classAt(module: Module, from: number): Definition | null {
-  let at = definitionAt(module, from);
-  while (at !== null && at.kind !== 'class') at = at.parent;
-  return at;
 }

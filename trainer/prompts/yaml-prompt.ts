@@ -1,64 +1,70 @@
-import { CST, Composer, isMap, isScalar, isSeq, Parser } from 'yaml';
-import type { Document, ParsedNode, Scalar } from 'yaml';
+import { isMap, isScalar, isSeq, parseAllDocuments } from 'yaml';
+import type { ParsedNode, Scalar } from 'yaml';
 import type { Prompt } from '../protocol/prompts.ts';
 import { readFilling, writeFilling } from './engines.ts';
-import type { TextEdit } from './apply-prompt.ts';
 import { cutAtHoles, holesOf, textOfPieces } from './pieces.ts';
 import { fillingOf } from './read-prompt.ts';
+import type { TextEdit } from './text-edit.ts';
 
 /** A string of a YAML file. */
-export interface YamlText { path: string[]; text: string; from: number; to: number }
+export interface YamlText { path: string[]; text: string; from: number; to: number; style: Scalar.Type | undefined; isInFlow: boolean }
 
 /** The strings among a file's values; none when it is no YAML. */
 export function yamlTexts(fileText: string): YamlText[] {
-  return scalarsOf(fileText).scalars.map(({ path, scalar, text }) => ({ path, text, from: scalar.range?.[0] ?? 0, to: scalar.range?.[1] ?? 0 }));
+  const documents = parseAllDocuments(fileText);
+  if (!Array.isArray(documents) || documents.some(({ errors }) => errors.length > 0)) return [];
+  return documents.flatMap(({ contents }) => (contents === null ? [] : textsIn(contents, [], false)));
 }
 
-interface Found { path: string[]; scalar: Scalar; text: string }
-
-function scalarsOf(fileText: string): { tokens: CST.Token[]; scalars: Found[] } {
-  const tokens = [...new Parser().parse(fileText)];
-  const documents = [...new Composer({ keepSourceTokens: true }).compose(tokens)] as Document.Parsed[];
-  if (documents.some(({ errors }) => errors.length > 0)) return { tokens, scalars: [] };
-  return { tokens, scalars: documents.flatMap(({ contents }) => (contents === null ? [] : scalarsIn(contents, []))) };
+function textsIn(node: ParsedNode | null, path: string[], isInFlow: boolean): YamlText[] {
+  if (isMap(node)) return node.items.flatMap(({ key, value }) => textsIn(value, [...path, isScalar(key) ? String(key.value) : '?'], isInFlow || node.flow === true));
+  if (isSeq(node)) return node.items.flatMap((item, index) => textsIn(item, [...path, String(index)], isInFlow || node.flow === true));
+  if (!isScalar(node) || typeof node.value !== 'string') return [];
+  return [{ path, text: node.value.replaceAll('\r\n', '\n'), from: node.range[0], to: node.range[1], style: node.type, isInFlow }];
 }
 
-function scalarsIn(node: ParsedNode | null, path: string[]): Found[] {
-  if (isMap(node)) return node.items.flatMap(({ key, value }) => scalarsIn(value, [...path, isScalar(key) ? String(key.value) : '?']));
-  if (isSeq(node)) return node.items.flatMap((item, index) => scalarsIn(item, [...path, String(index)]));
-  return isScalar(node) && typeof node.value === 'string' ? [{ path, scalar: node, text: node.value.replaceAll('\r\n', '\n') }] : [];
-}
-
-/** null when the file has no such string any more. */
-export function applyYaml(fileText: string, prompt: Prompt, newText: string): TextEdit[] | null {
-  const plain = fileText.replaceAll('\r\n', '\n');
-  const { tokens, scalars } = scalarsOf(plain);
-  const filling = fillingOf(prompt);
+/** The edit that gives a string of the file another text; null when it is not there any more. */
+export function applyYaml(fileText: string, prompt: Prompt, newText: string): TextEdit | null {
   const path = prompt.prompt_id.slice(prompt.prompt_id.indexOf('#') + 1);
-  for (const { path: at, scalar, text } of scalars) {
-    const pieces = readFilling([text], filling);
-    if (at.join('.') !== path || pieces === null || scalar.srcToken === undefined) continue;
-    if (textOfPieces(pieces) !== prompt.text) return null;
-    const value = textOfPieces(writeFilling(cutAtHoles(newText, holesOf(pieces)), prompt.engine));
-    CST.setScalarValue(scalar.srcToken, value, { type: typeFor(scalar.type, value) });
-    const after = tokens.map((token) => CST.stringify(token)).join('');
-    return [editBetween(fileText, fileText === plain ? after : after.replaceAll('\n', '\r\n'))];
+  const texts = yamlTexts(fileText);
+  const at = texts.findIndex((each) => each.path.join('.') === path);
+  const found = texts[at];
+  const pieces = found === undefined ? null : readFilling([found.text], fillingOf(prompt));
+  if (found === undefined || pieces === null || textOfPieces(pieces) !== prompt.text) return null;
+  const value = textOfPieces(writeFilling(cutAtHoles(newText, holesOf(pieces)), prompt.engine));
+  const wanted = JSON.stringify(texts.map((each, index) => (index === at ? value : each.text)));
+  for (const insert of waysToWrite(fileText, found, value)) {
+    const after = fileText.slice(0, found.from) + insert + fileText.slice(found.to);
+    if (JSON.stringify(yamlTexts(after).map(({ text }) => text)) === wanted) return { from: found.from, to: found.to, insert };
   }
   return null;
 }
 
-/** Lines are best read in a block; what a block cannot hold goes into quotes. */
-function typeFor(type: Scalar.Type | undefined, value: string): Scalar.Type {
-  if (/[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029\ufeff\ud800-\udfff]/.test(value)) return 'QUOTE_DOUBLE';
-  if (value.includes('\n')) return /^\s/.test(value) || /[ \t]$/m.test(value) ? 'QUOTE_DOUBLE' : 'BLOCK_LITERAL';
-  return type ?? 'QUOTE_DOUBLE';
+/** From the one that looks most like the old to one that holds any text. */
+function waysToWrite(fileText: string, { style, isInFlow, from, to }: YamlText, value: string): string[] {
+  const newline = fileText.includes('\r\n') ? '\r\n' : '\n';
+  const isBlock = style === 'BLOCK_LITERAL' || style === 'BLOCK_FOLDED';
+  const endsLine = !isInFlow && /^[ \t]*(\r?\n|$)/.test(fileText.slice(to));
+  const lineEnd = isBlock && fileText.slice(from, to).endsWith('\n') ? newline : '';
+  const block = (mark: string, lines: string): string => {
+    const tail = /\n*$/.exec(value)?.[0].length ?? 0;
+    const indent = indentOf(fileText, from, to, isBlock);
+    const body = lines.replace(/\n+$/, '').split('\n').map((line) => (line === '' ? '' : indent + line)).join(newline) + newline.repeat(Math.max(0, tail - 1));
+    return `${mark}${tail === 0 ? '-' : tail === 1 ? '' : '+'}${newline}${body}${lineEnd}`;
+  };
+  const blocks = [...style === 'BLOCK_FOLDED' ? [block('>', value.replace(/\n(?!$)/g, '\n\n'))] : [], block('|', value)];
+  const quoted = quote(value) + lineEnd;
+  const single = `'${value.replaceAll("'", "''")}'${lineEnd}`;
+  if (isBlock) return [...blocks, quoted];
+  const inLine = style === 'PLAIN' && !value.includes('\n') ? [value, quoted] : style === 'QUOTE_SINGLE' && !value.includes('\n') ? [single, quoted] : [quoted];
+  return value.includes('\n') && endsLine ? [block('|', value), quoted] : inLine;
 }
 
-/** The one replacement that makes a text into another. */
-function editBetween(before: string, after: string): TextEdit {
-  let from = 0;
-  while (from < before.length && from < after.length && before[from] === after[from]) from++;
-  let end = 0;
-  while (end < before.length - from && end < after.length - from && before[before.length - 1 - end] === after[after.length - 1 - end]) end++;
-  return { from, to: before.length - end, insert: after.slice(from, after.length - end) };
+/** JSON's strings are YAML's too, with what YAML would take for a line break or refuse escaped as well. */
+const quote = (value: string): string => JSON.stringify(value).replace(/[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+function indentOf(fileText: string, from: number, to: number, isBlock: boolean): string {
+  const own = isBlock ? /\n([ ]+)\S/.exec(fileText.slice(from, to))?.[1] : undefined;
+  const line = fileText.slice(fileText.lastIndexOf('\n', from - 1) + 1, from);
+  return own ?? `${/^[ -]*/.exec(line)?.[0].replaceAll('-', ' ') ?? ''}  `;
 }

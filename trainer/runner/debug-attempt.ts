@@ -36,7 +36,7 @@ export async function debugAttempt(options: DebugAttemptOptions): Promise<void> 
   const command = await workerCommand(agent, config, workspace);
   const connections = await Connections.listen();
   let execution: AttemptExecution | null = null;
-  const worker = new DebuggedWorker(connections, { type: 'load', file: agent.file, name: agent.name, workspace, gateway: gateway.url }, (kind, span) => {
+  const worker = new DebuggedWorker(connections, { type: 'load', file: agent.file, name: agent.name, workspace, gateway: gateway.url, resources: [] }, (kind, span) => {
     if (execution?.attempt_id !== span.attempt_id) return;
     execution.spans[kind](span);
     execution.spans.flush();

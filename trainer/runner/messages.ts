@@ -36,6 +36,8 @@ export interface LoadMessage {
   workspace: string;
   /** Base URL: requests to it carry the span they belong to. */
   gateway: string;
+  /** Names of the resources that its rollouts bring: an agent that needs others is not loaded. */
+  resources: readonly string[];
 }
 export interface RunMessage {
   type: 'run';

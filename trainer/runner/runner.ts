@@ -24,6 +24,8 @@ export interface RunnerOptions {
   gateway: Gateway;
   config: RunnerConfig;
   workspace: string;
+  /** Names of the resources that all its rollouts bring; default: none. An agent that needs others is refused at the start. */
+  resources?: readonly string[];
   /** The model name handed to agents, asked for each attempt. */
   modelName: () => string;
   /** The runner cannot go on (the store failed); it has stopped. Without it the error is thrown where nobody catches it. */
@@ -127,7 +129,7 @@ export class Runner {
     const command = this.#command!;
     const worker: WorkerProcess = new WorkerProcess({
       id, overlay, command: { ...command, env: { ...command.env, ...environmentOf(overlay) } }, connections: this.#connections!, reaper: this.#reaper!,
-      load: { type: 'load', file: agent.file, name: agent.name, workspace: this.#workspace, gateway: gateway.url },
+      load: { type: 'load', file: agent.file, name: agent.name, workspace: this.#workspace, gateway: gateway.url, resources: this.#options.resources ?? [] },
       onSpan: (kind, span) => this.#guarded(() => this.#span(worker, kind, span)),
       onOutput: (stream, text) => this.#guarded(() => this.#executions.get(worker)?.logs.write(stream, text)),
     });

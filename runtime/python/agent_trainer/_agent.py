@@ -8,7 +8,9 @@ import inspect
 import os
 import sys
 from types import ModuleType
-from typing import Any, Callable, Dict, List, Optional, TypeVar
+from typing import Any, Callable, Dict, Iterable, List, Optional, TypeVar
+
+from ._lit_agent import as_function, is_lit_agent
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,7 +31,7 @@ def rollout(function: F) -> F:
 
 
 class AgentNotFound(Exception):
-    """The file has no such agent; the message lists what it has."""
+    """The file has no agent that can be run; the message says what it has."""
 
 
 def load_module(file: str, workspace: str) -> ModuleType:
@@ -58,22 +60,34 @@ def load_module(file: str, workspace: str) -> ModuleType:
 
 
 def pick_agent(module: ModuleType, file: str, name: Optional[str]) -> Callable[..., Any]:
-    """The marked function of the module, or any function when it is named. Raises AgentNotFound."""
+    """The marked function or `LitAgent` class of the module, or any function when it is named. Raises AgentNotFound."""
     marked: Dict[str, Callable[..., Any]] = {
         key: value for key, value in vars(module).items()
-        if getattr(value, _MARK, False) is True and getattr(value, "__module__", None) == module.__name__
+        if (getattr(value, _MARK, False) is True or is_lit_agent(value)) and getattr(value, "__module__", None) == module.__name__
     }
     listing = ", ".join(marked) if marked else "none"
     if name is not None:
         agent: Optional[Callable[..., Any]] = getattr(module, name, None)
         if agent is None or not callable(agent):
             raise AgentNotFound(f"{file} has no function named {name!r} (agents in it: {listing}).")
-        return agent
+        return as_function(agent) if is_lit_agent(agent) else agent
     if not marked:
         raise AgentNotFound(f"{file} has no agent: decorate the function with @rollout, or name it as {os.path.basename(file)}:function.")
     if len(set(map(id, marked.values()))) > 1:
         raise AgentNotFound(f"{file} has several agents ({listing}): choose one as {os.path.basename(file)}:name.")
-    return next(iter(marked.values()))
+    agent = next(iter(marked.values()))
+    return as_function(agent) if is_lit_agent(agent) else agent
+
+
+def check_parameters(agent: Callable[..., Any], file: str, resources: Iterable[str]) -> None:
+    """Raises AgentNotFound for a parameter that no rollout of the run will fill; `resources`: the names of those it brings."""
+    names = ["llm", "rollout", "resources", *resources]
+    if len(names) > 3:
+        names.append("prompt_template")  # stands for the only template, which shows with the first rollout
+    try:
+        arguments_for(agent, dict.fromkeys(names))
+    except TypeError as error:
+        raise AgentNotFound(f"{file}: {error}.") from error
 
 
 def arguments_for(agent: Callable[..., Any], available: Dict[str, Any]) -> Dict[str, Any]:
@@ -88,5 +102,6 @@ def arguments_for(agent: Callable[..., Any], available: Dict[str, Any]) -> Dict[
         if parameter.name in available:
             injected[parameter.name] = available[parameter.name]
         elif parameter.default is parameter.empty:
-            raise TypeError(f"the agent asks for {parameter.name!r}, which this run does not provide (it provides {', '.join(available)}; the task is the first parameter)")
+            example = ', such as PromptTemplate("…")' if parameter.name == "prompt_template" else ""
+            raise TypeError(f"the agent asks for {parameter.name!r}, which this run does not provide (it provides {', '.join(available)}; the task is the first parameter): give it a default value{example}")
     return injected

@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 from urllib.parse import urlsplit
 
 from . import _http, _overlay
-from ._agent import AgentNotFound, arguments_for, load_module, pick_agent
+from ._agent import AgentNotFound, arguments_for, check_parameters, load_module, pick_agent
 from ._channel import Channel
 from ._context import ActiveSpan, AttemptContext, active_span, set_process_attempt
 from ._emit import record_reward
@@ -38,6 +38,7 @@ def main() -> None:
     try:
         module = load_module(load["file"], load["workspace"])
         agent = pick_agent(module, load["file"], load["name"])
+        check_parameters(agent, load["file"], load["resources"])
     except AgentNotFound as error:
         channel.send({"type": "load_failed", "message": str(error)})
         return

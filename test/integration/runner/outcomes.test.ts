@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { rewardReason } from '../../../trainer/adapter/rewards.ts';
 import { attr } from '../../../trainer/protocol/span.ts';
 import type { AttemptedRollout } from '../../../trainer/protocol/rollout.ts';
 import { refuse, say } from '../../fixtures/openai-server.ts';
@@ -11,8 +12,12 @@ const expected: Record<string, [outcome: string, reward: number | null, error?: 
   nothing: ['unscored', null, /returned no reward and emitted none/],
   emit: ['scored', 0.25],
   emit_and_return: ['scored', 0.75],
+  emit_reason: ['scored', 0.25],
+  reason: ['scored', 0.5],
+  reason_by_name: ['scored', 0.5],
+  reason_without_reward: ['agent_error', null, /returned (dict|object) \{.*no idea.*\} where its reward/],
   emit_nan: ['agent_error', null, /reward is a finite number.*behaviours/],
-  boolean: ['agent_error', null, /returned bool(ean)? [Tt]rue where its reward/],
+  boolean: ['agent_error', null, /returned bool(ean)? [Tt]rue where its reward, a finite number, was expected: return (1\.0 or 0\.0|1 or 0) instead of [Tt]rue\.$/],
   nan: ['agent_error', null, /returned nan where/i],
   text: ['agent_error', null, /returned str(ing)? ['"]good['"] where/],
   raise: ['agent_error', null, /^(ValueError|RangeError): bad tool \(.*behaviours\.(py|ts):\d+\)$/],
@@ -107,6 +112,11 @@ for (const { language, file } of languages) {
       const last = desk.store.listSpans(of('emit').rollout_id).at(-1)!;
       assert.equal(last.attributes[attr.rewardName], 'main');
       assert.equal(last.attributes['agentlightning.reward.1.name'], 'other');
+    });
+
+    it('keeps the reason of a reward with it', () => {
+      const reasonOf = (name: string) => rewardReason(desk.store.listSpans(of(name).rollout_id));
+      assert.deepEqual(['emit_reason', 'reason', 'reason_by_name', 'reward', 'emit'].map(reasonOf), ['a quarter\nis right', 'half is right', 'half is right', null, null]);
     });
 
     it('attributes LLM calls to the step that made them', () => {

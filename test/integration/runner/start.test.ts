@@ -33,6 +33,9 @@ describe('starting a runner fails once, with what to do', function () {
     ['Python: exit while importing', 'a.py', { 'a.py': 'import os, sys\nprint("last words", file=sys.stderr)\nos._exit(7)\n' }, /the worker died, exit code 7\. It wrote: last words/],
     ['Python: no agent', 'a.py', { 'a.py': 'def f(task): return 1\n' }, /a\.py has no agent: decorate the function with @rollout, or name it as a\.py:function/],
     ['Python: no such agent', 'a.py:g', { 'a.py': 'from agent_trainer import rollout\n@rollout\ndef f(task): return 1\n' }, /no function named 'g' \(agents in it: f\)/],
+    ['Python: a parameter that nothing fills', 'a.py:f', { 'a.py': 'def f(task, llm, database): return 1\n' }, /a\.py: the agent asks for 'database', which this run does not provide \(it provides llm, rollout, resources; the task is the first parameter\): give it a default value\.$/],
+    ['Python: a prompt template of nobody', 'a.py:f', { 'a.py': 'def f(task, prompt_template): return 1\n' }, /asks for 'prompt_template', which .*: give it a default value, such as PromptTemplate\("…"\)\.$/],
+    ['Python: no parameter for the task', 'a.py:f', { 'a.py': 'def f(): return 1\n' }, /a\.py: agent f takes no parameter, but its first parameter is the task/],
     ['TypeScript: a syntax error', 'a.ts', { 'a.ts': 'const x: number = ;\n' }, /a\.ts cannot be imported: SyntaxError: Unexpected ";" \(.*a\.ts:1:19\)$/],
     ['TypeScript: a missing module', 'a.ts', { 'a.ts': `import 'no-such-package';\n` }, /cannot be imported: .*Cannot find package 'no-such-package'/],
     ['TypeScript: an error while importing', 'a.ts', { 'a.ts': 'type A = 1;\nthrow new RangeError("boom");\n' }, /RangeError: boom \(.*a\.ts:2\)/],
@@ -75,6 +78,6 @@ describe('starting a runner fails once, with what to do', function () {
   });
 
   it('several agents and none chosen', async () => {
-    await assert.rejects(desk.runner(`${fixtures}behaviours.py`), { code: 'bad_input', message: /has several agents \(agent, asynchronous, with_template, needs_more\)\. Choose one, for example behaviours\.py:agent/ });
+    await assert.rejects(desk.runner(`${fixtures}behaviours.py`), { code: 'bad_input', message: /has several agents \(agent, asynchronous, with_template\)\. Choose one, for example behaviours\.py:agent/ });
   });
 });

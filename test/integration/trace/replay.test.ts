@@ -136,6 +136,18 @@ for (const [file, agent] of [['agent.py', pythonAgent], ['agent.ts', nodeAgent]]
       assert.equal(lookUpOf(spans).attributes[attr.replayed], true);
     });
 
+    it('runs under the overlay of the record', async () => {
+      const { store } = trainer;
+      const { run_id, input, task_id } = store.getRollout(original.rollout_id)!;
+      const { resources_id } = store.addResources({ candidate: { resource_type: 'source_overlay', files: [{ path: join(workspace.folder, file), text: agent.replace('cold', 'warm') }] } });
+      const { rollout_id } = store.enqueueRollouts([{ run_id, input, task_id, resources_id }])[0]!;
+      const { attempt_id } = store.dequeueRollout('w', { rollout_id })!.attempt!;
+      store.addSpans(store.listSpans(original.rollout_id).map((span) => ({ ...span, rollout_id, attempt_id })));
+      store.finishAttempt(rollout_id, attempt_id, { outcome: 'scored', reward: 0 });
+      const replayed = await toEnd({ kind: 'dev', policy: model.url, replay: { rollout_id, call_index: 1 } });
+      assert.equal(store.getRollout(replayed.rollout_id)?.attempt?.reward, 1);
+    });
+
     it('refuses a call that is not there', () => {
       assert.throws(() => trainer.runs.start({ kind: 'dev', replay: { rollout_id: original.rollout_id, call_index: 7 } }), (error) => error instanceof TrainerError && /no LLM call number 8/.test(error.message));
       assert.throws(() => trainer.runs.start({ kind: 'dev', replay: { rollout_id: 'ro-none', call_index: 0 } }), (error) => error instanceof TrainerError && error.code === 'not_found');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { finalReward } from '../../../trainer/adapter/rewards.ts';
+import { finalReward, rewardReason } from '../../../trainer/adapter/rewards.ts';
 import { toTransitions } from '../../../trainer/adapter/transitions.ts';
 import { attr, spanNames, type Span } from '../../../trainer/protocol/span.ts';
 import { trainerError } from '../store/support.ts';
@@ -105,5 +105,12 @@ describe('adapter: final reward', () => {
     assert.equal(finalReward([rewardOf(0.5), spanOf(), rewardOf(0), callOf()]), 0);
     assert.equal(finalReward([rewardOf('1'), callOf()]), null);
     assert.equal(finalReward([]), null);
+  });
+
+  it('the reason is that of the final reward', () => {
+    const reasoned = (reason: string) => spanOf({ name: spanNames.reward, attributes: { [attr.rewardValue]: 1, [attr.rewardReason]: reason } });
+    assert.equal(rewardReason([reasoned('first'), reasoned('last'), callOf()]), 'last');
+    assert.equal(rewardReason([reasoned('first'), rewardOf(1)]), null);
+    assert.equal(rewardReason([]), null);
   });
 });

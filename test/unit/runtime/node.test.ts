@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { placeOf } from '../../../runtime/node/call-site.ts';
 import { emitMessage, emitReward, operation, rollout } from '../../../runtime/node/index.ts';
 import { jsonText } from '../../../runtime/node/json-text.ts';
-import { resultOf } from '../../../runtime/node/run-attempt.ts';
+import { resultOf, splitReason } from '../../../runtime/node/run-attempt.ts';
 import { RecordedOperations } from '../../../runtime/node/recorded.ts';
 import { ActiveSpan } from '../../../runtime/node/span.ts';
 import { state } from '../../../runtime/node/state.ts';
@@ -73,6 +73,8 @@ describe('runtime/node in an attempt', () => {
   it('refuses rewards that are no finite numbers', () => {
     inside(() => {
       for (const value of [Number.NaN, Infinity, true, '1', null, undefined, {}]) assert.throws(() => emitReward(value as number), TypeError);
+      assert.throws(() => emitReward(true as never), /got boolean true: use 1 or 0$/);
+      assert.throws(() => emitReward(1, { reason: 2 as never }), /a reason is a string, got number/);
       assert.throws(() => emitReward({ a: 1 }, { primaryKey: 'b' }), /primary key b is not among \[a\]/);
     });
     assert.equal(sent.length, 0);
@@ -83,6 +85,12 @@ describe('runtime/node details', () => {
   it('reads a result strictly', () => {
     assert.deepEqual([0.5, 0, undefined, null].map((value) => resultOf(value).kind), ['reward', 'reward', 'none', 'none']);
     for (const value of [Number.NaN, -Infinity, true, '1', 1n, {}, [1]]) assert.equal(resultOf(value).kind, 'invalid');
+  });
+
+  it('takes a reward and its reason apart, and nothing else', () => {
+    assert.deepEqual(splitReason({ reward: 0.5, reason: 'why' }), { reward: 0.5, reason: 'why' });
+    for (const value of [{ reward: 0.5 }, { reward: 0.5, reason: null }]) assert.deepEqual(splitReason(value), { reward: 0.5 });
+    for (const value of [0.5, null, undefined, 'x', [0.5, 'why'], { reason: 'why' }, { reward: 1, reason: 2 }, { reward: 1, other: 2 }]) assert.deepEqual(splitReason(value), { reward: value });
   });
 
   it('writes JSON for anything, bounded', () => {

@@ -24,6 +24,16 @@ describe('span and rollout views', () => {
     ]);
   });
 
+  it('shows why a reward is what it is: briefly in its line, whole in its detail', () => {
+    const reward = { ...spans[5]!, attributes: { ...spans[5]!.attributes, [attr.rewardReason]: `The query is right,\nbut ${'slow '.repeat(100)}` } };
+    const { title, note } = spanRow(reward);
+    assert.match(title, /^final: The query is right, but slow .*…$/);
+    assert.equal(note, '1.000');
+    const reasonsIn = (span: Span) => spanDetail(span, none, true).sections.flatMap((section) => (section.kind === 'text' && section.title === 'Reason' ? [section.text] : []));
+    assert.deepEqual(reasonsIn(reward), [reward.attributes[attr.rewardReason]]);
+    assert.deepEqual(reasonsIn(spans[5]!), []);
+  });
+
   it('shows a call as the conversation it was, then its credit and its tokens', () => {
     const { sections, replay, curl } = spanDetail(call, none, true);
     assert.ok(sections[0]?.kind === 'chat');
