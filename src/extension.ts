@@ -32,7 +32,7 @@ export function activate(context: vscode.ExtensionContext): void {
     return;
   }
   const log = new Log(vscode);
-  const finder = new AgentFinder(vscode, new AgentReader(join(context.extensionPath, 'dist', 'extension', 'agent-worker.js')), log);
+  const finder = new AgentFinder(vscode, new AgentReader(join(context.extensionPath, 'dist', 'extension', 'agent-worker.cjs')), log);
   const workspaces = new Workspaces(vscode, join(context.extensionPath, 'dist', 'trainer', 'cli.js'), new NativePackages(vscode, context, log), log);
   const core: CoreServices = { vscode, log, finder, workspaces };
   let made: Promise<Services> | undefined;
