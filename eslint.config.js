@@ -5,6 +5,7 @@ import tseslint from 'typescript-eslint';
 const allowed = {
   protocol: [],
   source: ['protocol'],
+  prompts: ['protocol', 'source'],
   store: ['protocol'],
   datasets: ['protocol'],
   gateway: ['protocol', 'store'],
@@ -14,10 +15,10 @@ const allowed = {
   models: ['protocol', 'engine'],
   policy: ['protocol', 'engine', 'models'],
   evaluation: ['protocol'],
-  algorithms: ['protocol', 'store', 'datasets', 'gateway', 'runner', 'adapter', 'policy', 'evaluation'],
-  runs: ['protocol', 'store', 'datasets', 'gateway', 'runner', 'adapter', 'policy', 'evaluation', 'algorithms'],
-  server: ['protocol', 'store', 'gateway', 'runs'],
-  cli: ['protocol', 'store', 'datasets', 'evaluation', 'runs', 'server'],
+  algorithms: ['protocol', 'store', 'datasets', 'gateway', 'runner', 'adapter', 'policy', 'evaluation', 'prompts'],
+  runs: ['protocol', 'store', 'datasets', 'gateway', 'runner', 'adapter', 'policy', 'evaluation', 'prompts', 'algorithms'],
+  server: ['protocol', 'store', 'gateway', 'prompts', 'runs'],
+  cli: ['protocol', 'store', 'datasets', 'evaluation', 'prompts', 'runs', 'server'],
 };
 
 const folders = Object.keys(allowed);
@@ -51,7 +52,7 @@ export default tseslint.config(
     rules: {
       'boundaries/dependencies': ['error', {
         default: 'disallow',
-        policies: Object.entries({ ...allowed, extension: ['protocol', 'source'], webview: ['protocol'] }).map(([from, to]) => ({
+        policies: Object.entries({ ...allowed, extension: ['protocol', 'source', 'prompts'], webview: ['protocol'] }).map(([from, to]) => ({
           from: { element: { type: from } },
           allow: [{ to: { element: { type: [from, ...to] } } }],
         })),

@@ -2,7 +2,7 @@
 // go into users' processes and the schema of agent-trainer.json. `--watch` builds again after each change.
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as esbuild from 'esbuild';
 
@@ -13,17 +13,32 @@ const watch = process.argv.includes('--watch');
 /** Native or WASM packages: they cannot be in a bundle and are found in node_modules. */
 export const external = ['onnxruntime-node', 'libsql', 'esbuild', 'sql.js', '@tensorflow/tfjs-node-gpu'];
 
-const common = { bundle: true, sourcemap: true, logLevel: 'warning', legalComments: 'none' };
+/** Messages of schemas in other languages than English are a quarter of what the schemas weigh, and shown to nobody. */
+const englishSchemas = {
+  name: 'english-schemas',
+  setup: ({ onResolve }) => onResolve({ filter: /^\.\.\/locales\/index\.js$/ }, ({ importer }) => (/[\\/]zod[\\/]/.test(importer) ? { path: join(dirname(importer), '..', 'locales', 'en.js') } : null)),
+};
+
+/** Names are kept for stack traces. */
+const common = { bundle: true, sourcemap: true, minifySyntax: !watch, minifyWhitespace: !watch, logLevel: 'warning', legalComments: 'none', plugins: [englishSchemas] };
 const node = { ...common, platform: 'node', target: 'node20' };
 /** Bundled CommonJS packages ask for Node's modules by `require`, which an ES module has not. */
 const requireForEsm = { js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);" };
 
 const trainerEntries = { cli: 'trainer/cli/main.ts', 'policy-worker': 'trainer/policy/worker.ts' };
 
+/** The extension where there is no Node: a browser without a server. */
+export const webBuild = { ...common, sourcemap: false, minify: true, entryPoints: ['src/web.ts'], outfile: 'dist/web.cjs', format: 'cjs', platform: 'browser', target: 'es2022', external: ['vscode'] };
+
+/** With a thread of the extension host. What is reached by `import()` alone is in chunks of its own, loaded when it is first used. */
+export const extension = {
+  ...node, entryPoints: { main: 'src/extension.ts', 'agent-worker': 'src/agents/scan/worker.ts' }, outdir: 'dist/extension',
+  format: 'esm', splitting: true, chunkNames: '[name]-[hash]', external: ['vscode', 'bufferutil', 'utf-8-validate'], banner: requireForEsm,
+};
+
 const builds = [
-  { ...node, entryPoints: ['src/extension.ts'], outfile: 'dist/extension.cjs', format: 'cjs', external: ['vscode', 'bufferutil', 'utf-8-validate'] },
-  // A thread of the extension host.
-  { ...node, entryPoints: { 'agent-worker': 'src/agents/scan/worker.ts' }, outdir: 'dist', outExtension: { '.js': '.cjs' }, format: 'cjs' },
+  extension,
+  webBuild,
   {
     ...node, entryPoints: Object.fromEntries(Object.entries(trainerEntries).filter(([, file]) => existsSync(file))), outdir: 'dist/trainer',
     format: 'esm', splitting: true, chunkNames: 'chunk-[hash]', external: [...external, 'bufferutil', 'utf-8-validate'], banner: requireForEsm,

@@ -1,19 +1,18 @@
-// Packs the extension for this machine's platform into agent-trainer-<platform>-<version>.vsix.
-// What goes in is staged in dist/vsix-stage: the build, and of the native packages only this platform's binaries.
-import { cpSync, existsSync, readFileSync, rmSync, mkdirSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+// Packs the extension for this machine's platform into agent-trainer-<platform>-<version>.vsix, with this platform's native binaries.
+// `--universal` packs agent-trainer-universal-<version>.vsix for all platforms, with none: it installs them when they are first needed.
+// What goes in is staged in dist/vsix-stage.
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { spawnSync } from 'node:child_process';
 import { createVSIX } from '@vscode/vsce';
+import { downloadBytes, lockedPackages, nativePackages, packageFolder } from './native-packages.mjs';
 
 const root = join(import.meta.dirname, '..');
 const stage = join(root, 'dist', 'vsix-stage');
-const platform = `${process.platform}-${process.arch}`;
+const target = process.argv.includes('--universal') ? undefined : `${process.platform}-${process.arch}`;
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-const output = join(root, `agent-trainer-${platform}-${manifest.version}.vsix`);
+const output = join(root, `agent-trainer-${target ?? 'universal'}-${manifest.version}.vsix`);
 
-/** Packages the trainer loads at run time; what they depend on comes along. */
-const runtimePackages = ['onnxruntime-node', 'libsql', 'esbuild'];
 /** Only their install scripts need these. */
 const unneeded = new Set(['adm-zip', 'global-agent']);
 
@@ -23,17 +22,17 @@ if (built.status !== 0) process.exit(built.status ?? 1);
 rmSync(stage, { recursive: true, force: true });
 mkdirSync(stage, { recursive: true });
 writeFileSync(join(stage, 'package.json'), `${JSON.stringify(stagedManifest(), null, 2)}\n`);
-for (const name of ['package.nls.json', 'README.md', 'LICENSE', 'media', 'docs/images']) {
-  if (existsSync(join(root, name))) cpSync(join(root, name), join(stage, name), { recursive: true });
-}
-for (const name of ['extension.cjs', 'agent-worker.cjs', 'trainer', 'runtime', 'webview', 'agent-trainer.schema.json']) {
+const texts = readdirSync(root).filter((name) => /^package\.nls(\..+)?\.json$/.test(name));
+for (const name of [...texts, 'l10n', 'CHANGELOG.md', 'LICENSE', 'media', 'docs/images']) cpSync(join(root, name), join(stage, name), { recursive: true });
+writeFileSync(join(stage, 'README.md'), stagedReadme());
+for (const name of ['extension', 'web.cjs', 'trainer', 'runtime', 'webview', 'agent-trainer.schema.json']) {
   cpSync(join(root, 'dist', name), join(stage, 'dist', name), { recursive: true, filter: (path) => !path.endsWith('.map') });
 }
 writeFileSync(join(stage, '.vscodeignore'), ''); // all that is staged is wanted
-// Beside the programs that load them: vsce leaves a node_modules folder at the root out.
-for (const name of runtimePackages) stagePackage(name, root);
+if (target === undefined) await stageLock();
+else for (const name of nativePackages) stagePackage(name, root); // beside the programs that load them: vsce leaves a node_modules folder at the root out
 
-await createVSIX({ cwd: stage, packagePath: output, target: platform, dependencies: false, allowMissingRepository: true, skipLicense: true, rewriteRelativeLinks: false });
+await createVSIX({ cwd: stage, packagePath: output, target, dependencies: false, allowMissingRepository: true, skipLicense: true, rewriteRelativeLinks: false });
 rmSync(stage, { recursive: true, force: true });
 
 /** Without what only development needs. Dependencies are staged, not installed. */
@@ -42,27 +41,37 @@ function stagedManifest() {
   return rest;
 }
 
-function stagePackage(name, from) {
-  if (unneeded.has(name)) return;
-  const folder = packageFolder(name, from);
-  if (folder === null) return; // an optional binary of another platform
-  const target = join(stage, 'dist', 'node_modules', name);
-  if (existsSync(target)) return;
-  cpSync(folder, target, { recursive: true, dereference: true, filter: (path) => isWanted(path.slice(folder.length).replaceAll('\\', '/')) });
-  const { dependencies = {}, optionalDependencies = {} } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  for (const dependency of Object.keys({ ...dependencies, ...optionalDependencies })) stagePackage(dependency, folder);
+/** Links to files that are not packed become plain text; the list of such links goes. */
+function stagedReadme() {
+  const text = readFileSync(join(root, 'README.md'), 'utf8').replace(/\n## More\n[^]*$/, '');
+  return text.replace(/(?<!!)\[([^\]]+)\]\((?!https?:|#)([^)]+)\)/g, (link, label, target) => (existsSync(join(stage, target)) ? link : label));
 }
 
-function packageFolder(name, from) {
-  for (const base of createRequire(join(from, 'package.json')).resolve.paths(name)) {
-    if (existsSync(join(base, name, 'package.json'))) return join(base, name);
-  }
-  return null;
+/** What to install, pinned, and how large that is. */
+async function stageLock() {
+  const { manifest, lock } = lockedPackages(root);
+  const folder = join(stage, 'dist', 'native');
+  mkdirSync(folder, { recursive: true });
+  const write = (name, value) => writeFileSync(join(folder, name), `${JSON.stringify(value, null, 2)}\n`);
+  write('package.json', manifest);
+  write('package-lock.json', lock);
+  write('download.json', { bytes: await downloadBytes(root) });
+}
+
+function stagePackage(name, from) {
+  if (unneeded.has(name) || name.endsWith('-musl')) return; // VS Code's linux targets are those with glibc, and ONNX Runtime has no build for musl
+  const folder = packageFolder(name, from);
+  if (folder === null) return; // an optional binary of another platform
+  const staged = join(stage, 'dist', 'node_modules', name);
+  if (existsSync(staged)) return;
+  cpSync(folder, staged, { recursive: true, dereference: true, filter: (path) => isWanted(path.slice(folder.length).replaceAll('\\', '/')) });
+  const { dependencies = {}, optionalDependencies = {} } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  for (const dependency of Object.keys({ ...dependencies, ...optionalDependencies })) stagePackage(dependency, folder);
 }
 
 /** Drops the binaries of other platforms and what never runs. */
 function isWanted(path) {
   const native = /^\/bin\/napi-v\d+\/(\w+)(?:\/(\w+))?/.exec(path);
   if (native !== null && (native[1] !== process.platform || (native[2] ?? process.arch) !== process.arch)) return false;
-  return !/^\/(node_modules|script|docs|types)(\/|$)|\.(map|md|d\.ts)$/.test(path) || path === '';
+  return !/^\/(node_modules|script|docs|types|dist\/esm)(\/|$)|\.(map|md|ts)$/.test(path) || path === ''; // all of them are loaded by require
 }

@@ -29,5 +29,8 @@ export const settings = { nodePath: 'agentTrainer.nodePath', annotations: 'agent
 /** Tree views, as in package.json. */
 export const views = { agents: 'agentTrainer.agents',runs: 'agentTrainer.runs' } as const;
 
+/** Context keys of our own, for `when` clauses. */
+export const contexts = { unsupported: 'agentTrainer.unsupported' } as const;
+
 export const panels = { training: 'agentTrainer.training', trace: 'agentTrainer.trace' } as const;
 

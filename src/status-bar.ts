@@ -1,4 +1,5 @@
 import type { StatusBarItem } from 'vscode';
+import { t } from '../trainer/protocol/l10n.ts';
 import { commands } from './ids.ts';
 import { number } from './views/format.ts';
 import { runHeader } from './views/run-header.ts';
@@ -29,7 +30,7 @@ export function barState(workspaces: { supervisor: { state: { kind: string; mess
 export function barText(state: BarState, now = Date.now() / 1000): string {
   switch (state.kind) {
     case 'hidden': return '';
-    case 'starting': return '$(sync~spin) Trainer starting';
+    case 'starting': return `$(sync~spin) ${t('Trainer starting')}`;
     case 'idle': return '$(rocket) Agent Trainer';
     case 'failed': return '$(error) Agent Trainer';
     case 'running': return `${runningText(state.entry, now)}${state.more > 0 ? ` +${state.more}` : ''}`;
@@ -37,15 +38,15 @@ export function barText(state: BarState, now = Date.now() / 1000): string {
 }
 
 function runningText({ run, steps, waiting }: RunEntry, now: number): string {
-  if (waiting !== null) return `$(watch) Waiting on ${waiting.on} for ${Math.max(1, Math.round((now - waiting.since) / 60))} min`;
-  return `${run.pause === 'paused' ? '$(debug-pause) Paused: ' : '$(sync~spin) '}${workText({ run, steps })}`;
+  if (waiting !== null) return `$(watch) ${t('Waiting on {0} for {1} min', waiting.on, Math.max(1, Math.round((now - waiting.since) / 60)))}`;
+  return run.pause === 'paused' ? `$(debug-pause) ${t('Paused: {0}', workText({ run, steps }))}` : `$(sync~spin) ${workText({ run, steps })}`;
 }
 
 function workText({ run, steps }: Pick<RunEntry, 'run' | 'steps'>): string {
   const total = stepsAskedFor(run);
   const reward = steps.at(-1)?.reward_mean ?? null;
-  if (run.phase !== 'training' || total === null) return run.kind === 'dev' ? 'Dry run' : run.kind === 'eval' ? 'Evaluating' : 'Training: preparing';
-  return `Training ${steps.length}/${total}${reward === null ? '' : ` · reward ${number(reward, 2)}`}`;
+  if (run.phase !== 'training' || total === null) return run.kind === 'dev' ? t('Dry run') : run.kind === 'eval' ? t('Evaluating') : t('Training: preparing');
+  return `${t('Training {0}/{1}', steps.length, total)}${reward === null ? '' : ` · ${t('reward {0}', number(reward, 2))}`}`;
 }
 
 export function createStatusBar(vscode: VSCode, workspaces: Workspaces): { dispose(): void } {

@@ -1,10 +1,9 @@
 import { isActive, RunBook } from './runs/run-book.ts';
 import type { Log } from './log.ts';
-import { WorkspaceState } from './state/workspace-state.ts';
+import type { WorkspaceState } from './state/workspace-state.ts';
 import type { NodeProgram } from './trainer/find-node.ts';
 import type { RpcClient } from './trainer/rpc-client.ts';
 import { Supervisor } from './trainer/supervisor.ts';
-import { lastReward } from './runs/last-reward.ts';
 import type { Run } from '../trainer/protocol/run.ts';
 
 export interface WorkspaceOptions { folder: string; cli: string; findNode: () => Promise<NodeProgram>; log: Log }
@@ -32,11 +31,16 @@ export class Workspace {
 
   /** What is remembered of this folder. Creates `.agent-trainer/`, so it is for trusted workspaces. */
   state(): Promise<WorkspaceState> {
-    this.opened ??= WorkspaceState.open(this.folder, (message) => { this.log.warn(message); });
+    this.opened ??= this.open();
     return this.opened;
   }
 
   dispose(): void { this.supervisor.dispose(); }
+
+  private async open(): Promise<WorkspaceState> {
+    const { WorkspaceState } = await import('./state/workspace-state.ts');
+    return WorkspaceState.open(this.folder, (message) => { this.log.warn(message); });
+  }
 
   private async prepare(client: RpcClient): Promise<void> {
     client.onEvent = (event) => { this.book.apply(event); };
@@ -53,20 +57,24 @@ export class Workspace {
     const run = this.book.entries.get(run_id)?.run;
     if (run === undefined) { // deleted
       this.activeRuns.delete(run_id);
-      this.state().then((state) => state.forgetRun(run_id)).catch((error: unknown) => { this.log.background('The run could not be taken out of workspace.json', error); });
+      this.remember('The run could not be taken out of workspace.json', (state) => state.forgetRun(run_id));
       this.onRunChanged(run_id, null);
       return;
     }
     const wasActive = this.activeRuns.has(run_id);
     if (isActive(run)) this.activeRuns.add(run_id);
     else this.activeRuns.delete(run_id);
-    const reward = lastReward(run, this.book.entries.get(run_id)?.steps ?? []);
-    if (reward !== null) {
-      this.state().then((state) => state.rememberReward(run, reward)).catch((error: unknown) => { this.log.background('The reward could not be noted in workspace.json', error); });
-    }
-    if (isActive(run) !== wasActive) {
-      this.state().then((state) => state.rememberRun(run)).catch((error: unknown) => { this.log.background('The run could not be noted in workspace.json', error); });
-    }
+    const steps = this.book.entries.get(run_id)?.steps ?? [];
+    this.remember('The reward could not be noted in workspace.json', async (state) => {
+      const { lastReward } = await import('./runs/last-reward.ts');
+      const reward = lastReward(run, steps);
+      if (reward !== null) await state.rememberReward(run, reward);
+    });
+    if (isActive(run) !== wasActive) this.remember('The run could not be noted in workspace.json', (state) => state.rememberRun(run));
     this.onRunChanged(run_id, wasActive && !isActive(run) ? run : null);
+  }
+
+  private remember(failure: string, work: (state: WorkspaceState) => Promise<void>): void {
+    this.state().then(work).catch((error: unknown) => { this.log.background(failure, error); });
   }
 }

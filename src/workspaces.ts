@@ -5,6 +5,8 @@ import type { Run } from '../trainer/protocol/run.ts';
 import type { Log } from './log.ts';
 import { nearestConfig } from './runs/config-file.ts';
 import { findNode } from './trainer/find-node.ts';
+import type { NodeProgram } from './trainer/find-node.ts';
+import type { NativePackages } from './trainer/native-packages.ts';
 import type { VSCode } from './vscode.ts';
 import { settings } from './ids.ts';
 import { Workspace } from './workspace.ts';
@@ -14,15 +16,20 @@ export class Workspaces {
   private readonly vscode: VSCode;
   private readonly cli: string;
   private readonly log: Log;
+  private readonly packages: NativePackages;
   private readonly byFolder = new Map<string, Workspace>();
   private readonly listeners = new Set<() => void>();
   onRunEnded: (workspace: Workspace, run: Run) => void = () => {};
 
-  constructor(vscode: VSCode, cli: string, log: Log) {
+  constructor(vscode: VSCode, cli: string, packages: NativePackages, log: Log) {
     this.vscode = vscode;
     this.cli = cli;
+    this.packages = packages;
     this.log = log;
   }
+
+  /** Whether a trainer can be started without asking the user for anything. */
+  get canStart(): boolean { return this.packages.isReady; }
 
   all(): Workspace[] { return [...this.byFolder.values()]; }
 
@@ -43,8 +50,7 @@ export class Workspaces {
   at(folder: string): Workspace {
     const known = this.byFolder.get(folder);
     if (known !== undefined) return known;
-    const find = () => findNode(this.vscode.workspace.getConfiguration().get<string>(settings.nodePath) ?? '', (line) => { this.log.info(line); });
-    const workspace = new Workspace({ folder, cli: this.cli, findNode: find, log: this.log });
+    const workspace = new Workspace({ folder, cli: this.cli, findNode: () => this.nodeForTrainer(), log: this.log });
     workspace.supervisor.onStateChanged = () => { this.changed(); };
     workspace.onRunChanged = (_run_id, ended) => {
       if (ended !== null) this.onRunEnded(workspace, ended);
@@ -67,6 +73,13 @@ export class Workspaces {
 
   dispose(): void {
     for (const workspace of this.byFolder.values()) workspace.dispose();
+  }
+
+  /** Node with all that the trainer needs. */
+  private async nodeForTrainer(): Promise<NodeProgram> {
+    const node = await findNode(this.vscode.workspace.getConfiguration().get<string>(settings.nodePath) ?? '', (line) => { this.log.info(line); });
+    await this.packages.provide(node);
+    return node;
   }
 
   private changed(): void {

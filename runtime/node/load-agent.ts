@@ -14,7 +14,7 @@ export class AgentNotFound extends Error {}
 
 /** Imports the file and picks the agent: the wrapped one, or any exported function when it is named. Throws AgentNotFound, or what the file throws. */
 export async function loadAgent(file: string, name: string | null): Promise<LoadedAgent> {
-  const module = await import(pathToFileURL(file).href) as Record<string, unknown>;
+  const module = exportsOf(await import(pathToFileURL(file).href) as Record<string, unknown>);
   const agents = agentsIn(module);
   const listing = [...agents.keys()].join(', ') || 'none';
   const example = `${basename(file)}:name`;
@@ -29,9 +29,18 @@ export async function loadAgent(file: string, name: string | null): Promise<Load
   return first;
 }
 
+/** A CommonJS module has its exports in `default`; Node repeats only those whose names it can tell without running the file. */
+function exportsOf(module: Record<string, unknown>): Record<string, unknown> {
+  const whole = module['default'];
+  if (typeof whole !== 'object' || whole === null) return module;
+  const isSaid = (name: string): boolean => name === 'default' || name === 'module.exports' || (whole as Record<string, unknown>)[name] === module[name];
+  return Object.keys(module).every(isSaid) ? { ...whole } : module;
+}
+
 function agentsIn(module: Record<string, unknown>): Map<string, LoadedAgent> {
   const agents = new Map<string, LoadedAgent>();
   for (const [name, value] of Object.entries(module)) {
+    if (name === 'module.exports') continue; // the default under another name
     const mark = markOf(value);
     if (mark) agents.set(name, { name, mark, call: value as LoadedAgent['call'] });
     else if (typeof value === 'function') addMethods(agents, name, value as new () => object);

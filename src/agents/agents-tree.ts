@@ -1,6 +1,6 @@
 import { number } from '../views/format.ts';
-import { reasonText } from './detect.ts';
 import type { WorkspaceAgent } from './find-agents.ts';
+import { reasonText } from './reason.ts';
 
 type Translate = (text: string, ...values: (string | number)[]) => string;
 

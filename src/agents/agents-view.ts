@@ -1,13 +1,12 @@
 import type { Disposable, TreeDataProvider, TreeItem } from 'vscode';
 import { views } from '../ids.ts';
 import { agentReference } from '../runs/config-file.ts';
-import type { Services } from '../services.ts';
-import { agentsTree } from './agents-tree.ts';
+import type { CoreServices } from '../services.ts';
 import type { AgentNode, FolderNode } from './agents-tree.ts';
 import type { WorkspaceAgent } from './find-agents.ts';
 
 /** The Agents view: what was found in the workspace, by folder. */
-export function createAgentsView({ vscode, finder, workspaces }: Services): Disposable {
+export function createAgentsView({ vscode, finder, workspaces }: CoreServices): Disposable {
   const changed = new vscode.EventEmitter<void>();
   const provider: TreeDataProvider<FolderNode | AgentNode> = {
     onDidChangeTreeData: changed.event,
@@ -16,6 +15,7 @@ export function createAgentsView({ vscode, finder, workspaces }: Services): Disp
       if (node !== undefined) return node.kind === 'folder' ? node.agents : [];
       await finder.quiet(); // meanwhile the view shows progress, not that there is nothing
       const rewards = await lastRewards();
+      const { agentsTree } = await import('./agents-tree.ts');
       return agentsTree(finder.all(), {
         t: (text, ...values) => vscode.l10n.t(text, ...values),
         relative: (file) => vscode.workspace.asRelativePath(file),

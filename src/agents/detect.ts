@@ -1,4 +1,6 @@
+import { isAgentFile, scriptFile } from './agent-files.ts';
 import { mayHoldAgent } from './prefilter.ts';
+import type { Reason } from './reason.ts';
 import { llmCalls } from '../../trainer/source/frameworks.ts';
 import type { Framework, LLMCall } from '../../trainer/source/frameworks.ts';
 import { written } from '../../trainer/source/program.ts';
@@ -6,12 +8,6 @@ import type { Program } from '../../trainer/source/program.ts';
 import { readPython } from '../../trainer/source/read-python.ts';
 import { readScript } from '../../trainer/source/read-script.ts';
 import { ownerOf, reachedFrom, wrappedAgents } from '../../trainer/source/wrappers.ts';
-
-/** Why something was taken for an agent. Lines count from 0. */
-export type Reason =
-  | { by: 'decorator' | 'call' | 'base'; wrapper: string; line: number }
-  /** The call that reaches the model; `from` and `to` are its callee's. */
-  | { by: 'llm-call'; callee: string; line: number; from: number; to: number };
 
 /** An agent found by reading its source; nothing is executed. Offsets count UTF-16 units from the start of the text, lines from 0. */
 export interface DetectedAgent {
@@ -27,15 +23,6 @@ export interface DetectedAgent {
   /** How it reaches its model; for a wrapped agent that leaves this to other files, the library that wraps it. */
   framework: Framework | 'Agent Trainer' | 'Agent Lightning';
   reason: Reason;
-}
-
-const scriptFile = /\.([cm]?)(ts|js)(x?)$/;
-
-/** The languages whose files can hold agents, as file extensions. */
-export const agentFileExtensions = ['py', 'ts', 'tsx', 'mts', 'cts', 'js', 'jsx', 'mjs', 'cjs'] as const;
-
-export function isAgentFile(fileName: string): boolean {
-  return fileName.endsWith('.py') || (scriptFile.test(fileName) && !/\.d\.[cm]?ts$/.test(fileName));
 }
 
 /** The wrapped agents of a source text, in order. Parses at once: not for the thread of the extension host, see AgentReader. */
@@ -112,15 +99,3 @@ function lines(text: string): (offset: number) => number {
     return low;
   };
 }
-
-/** The reason in words, for example "calls client.chat.completions.create at line 12". */
-export function reasonText(reason: Reason, t: (text: string, ...values: (string | number)[]) => string = plain): string {
-  switch (reason.by) {
-    case 'decorator': return t('decorated with {0} at line {1}', reason.wrapper, reason.line + 1);
-    case 'call': return t('made by {0} at line {1}', reason.wrapper, reason.line + 1);
-    case 'base': return t('extends {0} at line {1}', reason.wrapper, reason.line + 1);
-    case 'llm-call': return t('calls {0} at line {1}', reason.callee, reason.line + 1);
-  }
-}
-
-const plain = (text: string, ...values: (string | number)[]): string => text.replace(/\{(\d)\}/g, (_, index: string) => String(values[Number(index)]));

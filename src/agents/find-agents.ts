@@ -4,7 +4,7 @@ import type { Log } from '../log.ts';
 import { coalesce } from '../panels/coalesce.ts';
 import { TrainerError } from '../../trainer/protocol/errors.ts';
 import type { VSCode } from '../vscode.ts';
-import { isAgentFile } from './detect.ts';
+import { isAgentFile } from './agent-files.ts';
 import type { DetectedAgent } from './detect.ts';
 import type { AgentReader } from './scan/agent-reader.ts';
 import type { Change, FileAgents, ScanFolder } from './scan/protocol.ts';

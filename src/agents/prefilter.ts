@@ -2,13 +2,15 @@
  * Whether a source is worth parsing. A file that passes may hold no agent; one that does not, holds none: each row names
  * words of which every agent of that kind has at least one of each.
  */
-const wrapped = [/agent_trainer|agentlightning|agent-trainer/, /rollout|LitAgent/] as const;
+const wrapped = [/agent_trainer|agentlightning|agent-trainer/, /rollout/] as const;
+const agentClass = [/LitAgent/] as const;
 
 /** One cheap pass over all words that begin a row; few files have any of them. */
-const anything = /completions|['"]ai['"]|nthropic|angchain|anggraph|litellm|crew|autogen|ag2|letta|openai|(?:generate|stream)(?:Text|Object|UI)|LoopAgent|Experimental_Agent|Runner|agent_trainer|agentlightning|agent-trainer/;
+const anything = /completions|['"]ai['"]|nthropic|angchain|anggraph|litellm|crew|autogen|ag2|letta|openai|(?:generate|stream)(?:Text|Object|UI)|LoopAgent|Experimental_Agent|Runner|agent_trainer|agentlightning|agent-trainer|LitAgent/;
 
 const rows: readonly (readonly RegExp[])[] = [
   wrapped,
+  agentClass,
   [/completions/, /create|parse|stream|post|request|fetch|runTools|urlopen|Request|axios|got|ky/],
   [/openai/i, /responses|ChatCompletion|completions|threads/],
   [/anthropic/i, /messages|completions/],

@@ -5,13 +5,16 @@ import type { AgentAnnotation, Annotations } from '../../trainer/protocol/annota
 import { settings } from '../ids.ts';
 import type { Log } from '../log.ts';
 import { coalesce } from '../panels/coalesce.ts';
-import { stateFolder } from '../trainer/handshake.ts';
+import { stateFolder } from '../trainer/state-folder.ts';
 import type { VSCode } from '../vscode.ts';
 import type { Workspace } from '../workspace.ts';
 import type { Workspaces } from '../workspaces.ts';
 
 /** At most so often the trainer is asked while a run goes on. */
 const refreshMs = 1000;
+
+/** What is known for a file, and by whose trainer. */
+export interface Known { workspace: Workspace; annotations: Annotations }
 
 /** What the trainers of this window say about agents and lines. Asked for when a file with agents is in sight, and again as runs go on. */
 export class AnnotationBook {
@@ -40,12 +43,12 @@ export class AnnotationBook {
   }
 
   /** What is known for a file; null while nothing is. The first question about a workspace asks its trainer, if it has ever had runs. */
-  of(file: Uri): { workspace: Workspace; annotations: Annotations } | null {
+  of(file: Uri): Known | null {
     if (!this.enabled || file.scheme !== 'file') return null;
     const workspace = this.workspaces.of(file);
     if (!this.known.has(workspace)) {
       this.known.set(workspace, null);
-      if (existsSync(join(workspace.folder, stateFolder, 'trainer.db'))) this.refresh(workspace);
+      if (this.workspaces.canStart && existsSync(join(workspace.folder, stateFolder, 'trainer.db'))) this.refresh(workspace);
     }
     const annotations = this.known.get(workspace) ?? null;
     return annotations === null ? null : { workspace, annotations };

@@ -1,5 +1,5 @@
 import type { CodeLens, CodeLensProvider, Event, TextDocument } from 'vscode';
-import { detectAgents } from '../agents/detect.ts';
+import type { AgentFinder } from '../agents/find-agents.ts';
 import { commands } from '../ids.ts';
 import { agentReference } from '../runs/config-file.ts';
 import type { VSCode } from '../vscode.ts';
@@ -10,19 +10,22 @@ import { agentText, agentTooltip } from './annotation-text.ts';
 export class AnnotationLenses implements CodeLensProvider {
   readonly onDidChangeCodeLenses: Event<void>;
   private readonly vscode: VSCode;
+  private readonly finder: AgentFinder;
   private readonly book: AnnotationBook;
 
-  constructor(vscode: VSCode, book: AnnotationBook) {
+  constructor(vscode: VSCode, finder: AgentFinder, book: AnnotationBook) {
     this.vscode = vscode;
+    this.finder = finder;
     this.book = book;
     this.onDidChangeCodeLenses = book.changed.event;
   }
 
-  provideCodeLenses(document: TextDocument): CodeLens[] {
+  async provideCodeLenses(document: TextDocument): Promise<CodeLens[]> {
     const { CodeLens, Range, l10n, workspace } = this.vscode;
     if (!workspace.isTrusted) return [];
     const known = this.book.of(document.uri);
-    return detectAgents(document.fileName, document.getText()).flatMap(({ name, from, to }) => {
+    const agents = await this.finder.in(document);
+    return agents.filter((agent) => agent.kind === 'wrapped').flatMap(({ name, from, to }) => {
       const range = new Range(document.positionAt(from), document.positionAt(to));
       const argument = { file: document.uri.fsPath, name };
       const annotation = known === null ? undefined : annotationOf(known.annotations, agentReference(document.uri.fsPath, name, known.workspace.folder));

@@ -1,5 +1,6 @@
+import { plural, t } from '../../trainer/protocol/l10n.ts';
 import type { AgentAnnotation, FailedLine } from '../../trainer/protocol/annotations.ts';
-import { compact, nothing, number, plural, shortDuration } from '../views/format.ts';
+import { compact, nothing, number, shortDuration } from '../views/format.ts';
 
 const blocks = '▁▂▃▄▅▆▇█';
 const bins = 8;
@@ -31,24 +32,31 @@ export function trend(rewards: readonly number[]): '' | '↗' | '→' | '↘' {
 
 /** The line above an agent. */
 export function agentText({ last, rewards, rollouts, p95_s, input_tokens, output_tokens }: AgentAnnotation): string {
-  const tokens = input_tokens === null && output_tokens === null ? [] : [`${compact((input_tokens ?? 0) + (output_tokens ?? 0))} tokens`];
-  const reward = last.reward === null ? `last: ${outcomeText[last.outcome] ?? last.outcome}` : `reward ${number(last.reward, 2)}`;
-  const average = rewards.length === 0 ? [] : [`mean ${number(mean(rewards), 2)}${trend(rewards) === '' ? '' : ` ${trend(rewards)}`}`];
-  return [reward, ...average, plural(rollouts, 'rollout'), ...(p95_s === null ? [] : [`p95 ${shortDuration(p95_s)}`]), ...tokens].join(' · ');
+  const tokens = input_tokens === null && output_tokens === null ? [] : [t('{0} tokens', compact((input_tokens ?? 0) + (output_tokens ?? 0)))];
+  const reward = last.reward === null ? t('last: {0}', outcomeText(last.outcome)) : t('reward {0}', number(last.reward, 2));
+  const average = rewards.length === 0 ? [] : [`${t('mean {0}', number(mean(rewards), 2))}${trend(rewards) === '' ? '' : ` ${trend(rewards)}`}`];
+  return [reward, ...average, plural(rollouts, '{0} rollout', '{0} rollouts'), ...(p95_s === null ? [] : [`p95 ${shortDuration(p95_s)}`]), ...tokens].join(' · ');
 }
 
-const outcomeText: Record<string, string> = {
-  unscored: 'no reward', agent_error: 'error in the agent', infra_error: 'failed outside the agent', timeout: 'timed out', context_overflow: 'context too long',
-};
+function outcomeText(outcome: string): string {
+  switch (outcome) {
+    case 'unscored': return t('no reward');
+    case 'agent_error': return t('error in the agent');
+    case 'infra_error': return t('failed outside the agent');
+    case 'timeout': return t('timed out');
+    case 'context_overflow': return t('context too long');
+    default: return outcome;
+  }
+}
 
 /** What the line above an agent means, in full. */
 export function agentTooltip({ rewards, without_reward, input_tokens, output_tokens }: AgentAnnotation): string {
   const counted = rewards.length + without_reward;
   return [
-    `Mean, 95th percentile and tokens are of the latest ${plural(counted, 'rollout')}.`,
-    rewards.length === 0 ? 'None of them has a reward.' : `${rewards.length} of them have a reward, from ${compact(Math.min(...rewards))} to ${compact(Math.max(...rewards))}.`,
-    `Tokens per rollout: ${compact(input_tokens)} in, ${compact(output_tokens)} out.`,
-    'Select to see the latest one.',
+    plural(counted, 'Mean, 95th percentile and tokens are of the latest {0} rollout.', 'Mean, 95th percentile and tokens are of the latest {0} rollouts.'),
+    rewards.length === 0 ? t('None of them has a reward.') : t('{0} of them have a reward, from {1} to {2}.', rewards.length, compact(Math.min(...rewards)), compact(Math.max(...rewards))),
+    t('Tokens per rollout: {0} in, {1} out.', compact(input_tokens), compact(output_tokens)),
+    t('Select to see the latest one.'),
   ].join('\n');
 }
 
@@ -56,16 +64,16 @@ export function agentTooltip({ rewards, without_reward, input_tokens, output_tok
 export function rewardText(rewards: readonly number[]): string {
   const latest = rewards.slice(-shownValues).map((value) => compact(value)).join(', ');
   const spark = sparkline(rewards);
-  return `${spark === '' ? '' : `${spark} `}mean ${number(mean(rewards), 2)} · last ${latest}`;
+  return `${spark === '' ? '' : `${spark} `}${t('mean {0} · last {1}', number(mean(rewards), 2), latest)}`;
 }
 
 export function rewardHover(rewards: readonly number[]): string {
   if (rewards.length === 0) return nothing;
-  return `${plural(rewards.length, 'reward')}, from ${compact(Math.min(...rewards))} (left) to ${compact(Math.max(...rewards))} (right); mean ${number(mean(rewards), 3)}. Latest last: ${rewards.slice(-10).map((value) => compact(value)).join(', ')}.`;
+  return t('{0}, from {1} (left) to {2} (right); mean {3}. Latest last: {4}.', plural(rewards.length, '{0} reward', '{0} rewards'), compact(Math.min(...rewards)), compact(Math.max(...rewards)), number(mean(rewards), 3), rewards.slice(-10).map((value) => compact(value)).join(', '));
 }
 
 export function failedHover({ calls, failed, message }: Pick<FailedLine, 'calls' | 'failed' | 'message'>): string {
-  return `${failed} of ${plural(calls, 'LLM call')} made here failed in the latest run. The last failure: ${message}`;
+  return t('{0} of {1} made here failed in the latest run. The last failure: {2}', failed, plural(calls, '{0} LLM call', '{0} LLM calls'), message);
 }
 
 function mean(values: readonly number[]): number {

@@ -1,12 +1,12 @@
-import type { ExtensionContext, TextEditor, TextEditorDecorationType } from 'vscode';
-import { agentFileExtensions } from '../agents/detect.ts';
+import type { ExtensionContext, TextDocument, TextEditor, TextEditorDecorationType } from 'vscode';
+import { agentFileExtensions } from '../agents/agent-files.ts';
 import { agentReference } from '../runs/config-file.ts';
 import { coalesce } from '../panels/coalesce.ts';
 import type { VSCode } from '../vscode.ts';
-import type { AnnotationBook } from './annotation-book.ts';
+import type { AnnotationBook, Known } from './annotation-book.ts';
 import { failedHover, rewardHover, rewardText } from './annotation-text.ts';
 import { lineMarks } from './line-marks.ts';
-import { rewardPlaces } from './reward-lines.ts';
+import type { LineMarks } from './line-marks.ts';
 
 const drawMs = 100;
 
@@ -29,7 +29,7 @@ export class LineDecorations {
       light: icon('light'), dark: icon('dark'), gutterIconSize: 'contain',
       overviewRulerColor: new ThemeColor('editorOverviewRuler.errorForeground'), overviewRulerLane: OverviewRulerLane.Left,
     });
-    const draw = coalesce(() => { for (const editor of window.visibleTextEditors) this.draw(editor); }, drawMs);
+    const draw = coalesce(() => { for (const editor of window.visibleTextEditors) void this.draw(editor); }, drawMs);
     this.subscriptions = [this.rewards, this.failures, draw, book.changed.event(draw), window.onDidChangeVisibleTextEditors(draw), workspace.onDidSaveTextDocument(draw)];
     draw();
   }
@@ -38,15 +38,13 @@ export class LineDecorations {
     for (const subscription of this.subscriptions) subscription.dispose();
   }
 
-  private draw(editor: TextEditor): void {
+  private async draw(editor: TextEditor): Promise<void> {
     const { document } = editor;
     if (!agentFileExtensions.some((extension) => document.fileName.endsWith(`.${extension}`))) return;
     const known = this.book.of(document.uri);
     // Runs knew the file as it was saved; until it is saved again the marks move with the text.
     if (known !== null && document.isDirty && this.drawn.has(editor)) return;
-    const file = document.uri.fsPath;
-    const marks = known === null ? { rewards: [], failures: [] }
-      : lineMarks(known.annotations, file, document.lineCount, rewardPlaces(document.fileName, document.getText()), (agent) => agentReference(file, agent, known.workspace.folder));
+    const marks = known === null ? { rewards: [], failures: [] } : await marksOf(known, document);
     editor.setDecorations(this.rewards, marks.rewards.map(({ line, rewards }) => ({
       range: document.lineAt(line).range, hoverMessage: rewardHover(rewards), renderOptions: { after: { contentText: rewardText(rewards) } },
     })));
@@ -58,4 +56,10 @@ export class LineDecorations {
   private plain(text: string): InstanceType<VSCode['MarkdownString']> {
     return new this.vscode.MarkdownString().appendText(text);
   }
+}
+
+async function marksOf({ annotations, workspace }: Known, document: TextDocument): Promise<LineMarks> {
+  const { rewardPlaces } = await import('./reward-lines.ts');
+  const file = document.uri.fsPath;
+  return lineMarks(annotations, file, document.lineCount, rewardPlaces(document.fileName, document.getText()), (agent) => agentReference(file, agent, workspace.folder));
 }

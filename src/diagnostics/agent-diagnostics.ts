@@ -2,11 +2,9 @@ import { setImmediate } from 'node:timers/promises';
 import type { CodeAction, CodeActionProvider, Diagnostic, DiagnosticCollection, Range, TextDocument, Uri } from 'vscode';
 import type { Log } from '../log.ts';
 import type { VSCode } from '../vscode.ts';
-import { agentFileExtensions } from '../agents/detect.ts';
-import { checkAgents } from './check.ts';
+import { agentFileExtensions } from '../agents/agent-files.ts';
 import type { Checked } from './check.ts';
 import type { Finding, Fix } from './finding.ts';
-import { datasetsOf } from './find-datasets.ts';
 
 const quietMs = 400;
 const sizeLimit = 1 << 18; // larger sources are generated
@@ -66,6 +64,7 @@ export class AgentDiagnostics implements CodeActionProvider {
     const { version } = document;
     const key = document.uri.toString();
     const outdated = (): boolean => document.isClosed || document.version !== version || this.timers.has(key);
+    const [{ checkAgents }, { datasetsOf }] = await Promise.all([import('./check.ts'), import('./find-datasets.ts')]);
     const text = document.getText();
     const result = await checkAgents({
       l10n, fileName: document.fileName, text: text.length > sizeLimit ? '' : text,

@@ -25,7 +25,7 @@ export function answerAsks(vscode: VSCode, client: RpcClient): void {
 async function outcomeOf(vscode: VSCode, { model: id, request }: Ask['ask'], cancel: CancellationTokenSource): Promise<Answer['outcome']> {
   try {
     const [model] = await vscode.lm.selectChatModels({ id });
-    if (model === undefined) return { error: { status: 404, message: `VS Code has no language model ${id} any more. Choose another one.`, code: 'model_not_found' } };
+    if (model === undefined) return { error: { status: 404, message: vscode.l10n.t('VS Code has no language model {0} any more. Choose another one.', id), code: 'model_not_found' } };
     const tools = editorTools(request);
     const response = await model.sendRequest(editorMessages(request.messages).map((message) => toMessage(vscode, message)), {
       justification: vscode.l10n.t('Agent Trainer runs the agent you chose with this model.'), ...(tools.length > 0 ? { tools } : {}),
@@ -38,7 +38,7 @@ async function outcomeOf(vscode: VSCode, { model: id, request }: Ask['ask'], can
     }
     return { completion: completionOf(model.name, text, calls) };
   } catch (error) {
-    return { error: { status: error instanceof vscode.LanguageModelError ? 403 : 502, message: `The language model of VS Code did not answer: ${messageOf(error)}` } };
+    return { error: { status: error instanceof vscode.LanguageModelError ? 403 : 502, message: vscode.l10n.t('The language model of VS Code did not answer: {0}', messageOf(error)) } };
   }
 }
 

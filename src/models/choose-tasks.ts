@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
-import { nearestConfig, trainingData } from '../runs/config-file.ts';
+import { nearestConfig } from '../runs/config-file.ts';
 import { pickDataFile } from '../runs/pick-data.ts';
+import { trainingData } from '../runs/training-data.ts';
 import type { Services } from '../services.ts';
 import type { Workspace } from '../workspace.ts';
 

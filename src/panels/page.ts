@@ -1,3 +1,4 @@
+import type { Bundle } from '../../trainer/protocol/l10n.ts';
 import { randomBytes } from 'node:crypto';
 import type { TabInputWebview, Uri, ViewColumn, Webview, WebviewPanel } from 'vscode';
 import { panels } from '../ids.ts';
@@ -28,15 +29,15 @@ export function openPage(vscode: VSCode, extensionUri: Uri, panel: WebviewPanel,
   webview.options = { enableScripts: true, localResourceRoots: [root] };
   const address = (file: string): string => webview.asWebviewUri(vscode.Uri.joinPath(root, file)).toString();
   panel.iconPath = vscode.Uri.joinPath(extensionUri, 'media', 'panel.svg');
-  webview.html = html(webview, page, address(`${page.name}.js`), address(`${page.name}.css`));
+  webview.html = html(webview, page, address(`${page.name}.js`), address(`${page.name}.css`), vscode.l10n.bundle === undefined ? { language: 'en', bundle: {} } : { language: vscode.env.language, bundle: vscode.l10n.bundle });
 }
 
-function html(webview: Webview, page: Page, script: string, style: string): string {
+function html(webview: Webview, page: Page, script: string, style: string, { language, bundle }: { language: string; bundle: Bundle }): string {
   const nonce = randomBytes(16).toString('base64');
   // FAST, under the toolkit, and uPlot set styles through the CSS object model only, which this policy does not concern.
   const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${webview.cspSource}; font-src ${webview.cspSource}; img-src ${webview.cspSource}`;
   return `<!DOCTYPE html>
-<html lang="en">
+<html lang="${language}">
 <head>
   <meta charset="utf-8">
   <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -46,6 +47,7 @@ function html(webview: Webview, page: Page, script: string, style: string): stri
 </head>
 <body>
   <main id="page"></main>
+  <script type="application/json" id="l10n">${JSON.stringify(bundle).replaceAll('<', '\\u003c')}</script>
   <script nonce="${nonce}" type="module" src="${script}"></script>
 </body>
 </html>`;

@@ -1,5 +1,6 @@
 import type { Uri, WebviewPanel } from 'vscode';
 import { z } from 'zod';
+import { plural, t } from '../../trainer/protocol/l10n.ts';
 import { messageOf } from '../../trainer/protocol/errors.ts';
 import type { TraceCredit } from '../../trainer/protocol/credit.ts';
 import { fromOtlp } from '../../trainer/protocol/otlp.ts';
@@ -14,7 +15,6 @@ import { cancelRun } from '../runs/stop-command.ts';
 import type { Services } from '../services.ts';
 import { creditViewOf } from '../views/credit-view.ts';
 import { fileRollouts } from '../views/file-rollouts.ts';
-import { plural } from '../views/format.ts';
 import { runHeader } from '../views/run-header.ts';
 import { spanRow } from '../views/span-row.ts';
 import { TraceBook } from '../views/trace-book.ts';
@@ -66,7 +66,7 @@ export class TracePanel {
     const book = new TraceBook(() => true, false);
     for (const { rollout, spans } of rollouts) book.load(rollout, spans, { stdout: '', stderr: '' });
     const count = rollouts.reduce((sum, { spans }) => sum + spans.length, 0);
-    this.showing = { kind: 'file', book, name, header: { run_id: file.toString(), title: name, status: 'succeeded', statusText: `${plural(rollouts.length, 'trace')}, ${plural(count, 'span')}`, error: null, canCancel: false } };
+    this.showing = { kind: 'file', book, name, header: { run_id: file.toString(), title: name, status: 'succeeded', statusText: `${plural(rollouts.length, '{0} trace', '{0} traces')}, ${plural(count, '{0} span', '{0} spans')}`, error: null, canCancel: false } };
     this.reveal();
     this.pushAll();
   }
@@ -95,7 +95,7 @@ export class TracePanel {
       this.panel = null;
       this.leave();
     });
-    openPage(this.services.vscode, this.extensionUri, panel, { name: 'trace', title: 'Trace' });
+    openPage(this.services.vscode, this.extensionUri, panel, { name: 'trace', title: t('Trace') });
   }
 
   private async follow(workspace: Workspace, run_id: string, step: number | null, open: string | null): Promise<void> {
@@ -216,7 +216,7 @@ export class TracePanel {
     if (showing.kind === 'file') return { header: showing.header, source: 'file', rollouts: book.heads(), steps: [], step: null, open: book.ids[0] ?? null };
     const { following, open } = showing;
     const entry = following.workspace.book.entries.get(following.run_id);
-    const steps = (entry?.steps ?? []).map((step) => ({ value: step.step, label: `Step ${step.step + 1}` }));
+    const steps = (entry?.steps ?? []).map((step) => ({ value: step.step, label: t('Step {0}', step.step + 1) }));
     return { header: entry === undefined ? null : runHeader(entry.run), source: 'run', rollouts: book.heads(), steps, step: following.step, open };
   }
 
@@ -261,7 +261,7 @@ export class TracePanel {
 
   private pushCredit(rollout_id: string, credit: TraceCredit): void {
     const { book } = this;
-    this.post({ type: 'credit', rollout_id, credit: creditViewOf(credit, (span_id) => { const span = book?.span(rollout_id, span_id); return span === undefined ? 'LLM call' : callTitle(book, span); }) });
+    this.post({ type: 'credit', rollout_id, credit: creditViewOf(credit, (span_id) => { const span = book?.span(rollout_id, span_id); return span === undefined ? t('LLM call') : callTitle(book, span); }) });
   }
 
   private async pushTokens(rollout_id: string, span_id: string): Promise<void> {

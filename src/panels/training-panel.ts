@@ -1,5 +1,6 @@
 import type { Uri, WebviewPanel } from 'vscode';
 import { z } from 'zod';
+import { t } from '../../trainer/protocol/l10n.ts';
 import type { AttemptedRollout } from '../../trainer/protocol/rollout.ts';
 import { FromTraining } from '../../trainer/protocol/views.ts';
 import type { ToTraining } from '../../trainer/protocol/views.ts';
@@ -75,7 +76,7 @@ export class TrainingPanel {
     panel.webview.onDidReceiveMessage((message: unknown) => { void this.receive(message); });
     panel.onDidChangeViewState(() => { if (panel.visible) this.push(); });
     panel.onDidDispose(() => { if (this.panel === panel) this.panel = null; });
-    openPage(this.services.vscode, this.extensionUri, panel, { name: 'training', title: 'Training' });
+    openPage(this.services.vscode, this.extensionUri, panel, { name: 'training', title: t('Training') });
   }
 
   private async receive(message: unknown): Promise<void> {

@@ -28,7 +28,7 @@ export async function chooseComparison(vscode: VSCode, workspace: Workspace, run
   const others = workspace.book.list().filter(({ run }) => run.kind === 'train' && run.run_id !== run_id);
   if (others.length === 0) throw new TrainerError('not_found', vscode.l10n.t('There is no other training run in this workspace to compare with.'));
   const items = others.map(({ run, steps }) => ({
-    label: runTitle(run), description: [statusText(run), ...(steps.length === 0 ? [] : [`reward ${number(steps.at(-1)?.reward_mean ?? null, 3)}`])].join(' · '),
+    label: runTitle(run), description: [statusText(run), ...(steps.length === 0 ? [] : [vscode.l10n.t('reward {0}', number(steps.at(-1)?.reward_mean ?? null, 3))])].join(' · '),
     detail: run.run_id, run_id: run.run_id, picked: compared.includes(run.run_id),
   }));
   const chosen = await vscode.window.showQuickPick(items, { title: vscode.l10n.t('Compare with which runs?'), placeHolder: vscode.l10n.t('Up to {0}', mostCompared), canPickMany: true });

@@ -1,10 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { dirname, join, relative, resolve, sep } from 'node:path';
-import { z } from 'zod';
-import { DataConfig } from '../../trainer/protocol/config.ts';
-
-const WithData = z.looseObject({ data: DataConfig });
+import { dirname, join, relative, sep } from 'node:path';
 
 export const configName = 'agent-trainer.json';
 
@@ -14,16 +9,6 @@ export function nearestConfig(file: string, root: string): string | null {
     const candidate = join(folder, configName);
     if (existsSync(candidate)) return candidate;
     if (folder === root || folder === dirname(folder) || !folder.startsWith(root)) return null;
-  }
-}
-
-/** The data file a configuration trains on, as an absolute path; null when the file does not say so in a form we can read (the trainer will say why). */
-export async function trainingData(config: string): Promise<string | null> {
-  try {
-    const parsed = WithData.safeParse(JSON.parse(await readFile(config, 'utf8')));
-    return parsed.success ? resolve(dirname(config), parsed.data.data.train) : null;
-  } catch {
-    return null;
   }
 }
 

@@ -1,3 +1,4 @@
+import { t } from '../../trainer/protocol/l10n.ts';
 import { TrainerError } from '../../trainer/protocol/errors.ts';
 import type { Services } from '../services.ts';
 import { isResumable } from '../views/run-header.ts';
@@ -42,5 +43,5 @@ export async function setRunners(workspace: Workspace, run_id: string, n: number
 }
 
 function missing(run_id: string): never {
-  throw new TrainerError('not_found', `Run ${run_id} is not known here any more.`);
+  throw new TrainerError('not_found', t('Run {0} is not known here any more.', run_id));
 }

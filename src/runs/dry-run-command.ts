@@ -2,9 +2,10 @@ import { TrainerError } from '../../trainer/protocol/errors.ts';
 import { pickAgent } from '../agents/pick-agent.ts';
 import type { Services } from '../services.ts';
 import type { Workspace } from '../workspace.ts';
-import { agentReference, nearestConfig, trainingData } from './config-file.ts';
+import { agentReference, nearestConfig } from './config-file.ts';
 import { mayRun, saveIfOpen } from './guards.ts';
 import { pickDataFile } from './pick-data.ts';
+import { trainingData } from './training-data.ts';
 
 const tasksOfADryRun = 10;
 

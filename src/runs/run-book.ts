@@ -1,3 +1,4 @@
+import { t } from '../../trainer/protocol/l10n.ts';
 import type { TrainerEvent, Waiting } from '../../trainer/protocol/rpc.ts';
 import type { Run, StepMetrics } from '../../trainer/protocol/run.ts';
 
@@ -52,7 +53,7 @@ export class RunBook {
 
   /** The trainer is gone: what was active is not any more. */
   interrupt(): void {
-    for (const { run } of this.active()) this.put({ ...run, status: 'interrupted', error: 'The trainer ended under this run.' });
+    for (const { run } of this.active()) this.put({ ...run, status: 'interrupted', error: t('The trainer ended under this run.') });
   }
 
   apply(event: TrainerEvent): void {

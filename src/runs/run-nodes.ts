@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { t } from '../../trainer/protocol/l10n.ts';
 import type { Checkpoint, Run, RunKind } from '../../trainer/protocol/run.ts';
 import { agentName } from '../views/charts-view.ts';
 import { duration, nothing, number } from '../views/format.ts';
@@ -46,7 +47,7 @@ const icons: Record<Run['status'] | 'paused', { id: string; color?: string }> = 
   cancelled: { id: 'circle-slash' },
   interrupted: { id: 'warning', color: 'charts.yellow' },
 };
-const kinds: Record<RunKind, string> = { train: 'training', dev: 'dry run', eval: 'evaluation' };
+const kinds = (): Record<RunKind, string> => ({ train: t('training'), dev: t('dry run'), eval: t('evaluation') });
 
 export function runNode(folder: string, entry: RunEntry): RunsNode {
   const { run } = entry;
@@ -54,7 +55,7 @@ export function runNode(folder: string, entry: RunEntry): RunsNode {
   return {
     key: `${folder} ${run.run_id}`,
     label: agentName(run.agent),
-    description: [kinds[run.kind], progressText(entry), new Date(run.create_time * 1000).toLocaleString([], { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' })].filter((part) => part !== '').join(' · '),
+    description: [kinds()[run.kind], progressText(entry), new Date(run.create_time * 1000).toLocaleString([], { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' })].filter((part) => part !== '').join(' · '),
     tooltip: [title, statusText(run), ...(error === null ? [] : [error]), run.run_id].join('\n'),
     icon: icons[status],
     context: ['run', run.kind, isActive(run) ? 'active' : 'ended', ...(status === 'paused' || run.pause === 'pausing' ? ['paused'] : []), ...(isResumable(run) ? ['resumable'] : [])].join(' '),
@@ -67,10 +68,10 @@ export function runNode(folder: string, entry: RunEntry): RunsNode {
 /** What the run has brought so far: the held-out comparison, a mean reward, or how far it is. */
 function progressText({ run, steps }: RunEntry): string {
   const [result] = resultFacts(run);
-  if (result !== undefined) return `reward ${result.value}`;
+  if (result !== undefined) return t('reward {0}', result.value);
   const total = stepsAskedFor(run);
-  if (isActive(run) && run.kind === 'train' && total !== null && steps.length > 0) return `step ${steps.length} of ${total}`;
-  return isActive(run) ? '' : run.status;
+  if (isActive(run) && run.kind === 'train' && total !== null && steps.length > 0) return t('step {0} of {1}', steps.length, total);
+  return isActive(run) ? '' : statusText(run).toLocaleLowerCase();
 }
 
 /** Lines under a run: outcome, checkpoints, configuration. */
@@ -82,9 +83,9 @@ export function detailNodes(folder: string, { run, steps }: RunEntry, checkpoint
   return [
     line('status', statusText(run), run.end_time === null ? '' : duration(run.end_time - run.create_time), 'info', { tooltip: run.error ?? statusText(run) }),
     ...resultFacts(run).map((fact) => line(`fact ${fact.label}`, fact.label, `${fact.value}${fact.note === '' ? '' : ` (${fact.note})`}`, 'graph')),
-    ...(last === undefined ? [] : [line('last', `Step ${last.step + 1}`, `reward ${number(last.reward_mean, 3)} · entropy ${number(last.entropy, 2)}`, 'graph-line')]),
-    ...[...checkpoints].reverse().map((checkpoint) => line(`checkpoint ${checkpoint.step}`, `Checkpoint after step ${checkpoint.step + 1}`, basename(checkpoint.folder), 'save', { path: checkpoint.folder, context: 'checkpoint', tooltip: checkpoint.folder })),
-    line('config', 'Configuration', '', 'settings-gear', { expands: true, context: 'config' }),
+    ...(last === undefined ? [] : [line('last', t('Step {0}', last.step + 1), t('reward {0} · entropy {1}', number(last.reward_mean, 3), number(last.entropy, 2)), 'graph-line')]),
+    ...[...checkpoints].reverse().map((checkpoint) => line(`checkpoint ${checkpoint.step}`, t('Checkpoint after step {0}', checkpoint.step + 1), basename(checkpoint.folder), 'save', { path: checkpoint.folder, context: 'checkpoint', tooltip: checkpoint.folder })),
+    line('config', t('Configuration'), '', 'settings-gear', { expands: true, context: 'config' }),
   ];
 }
 

@@ -6,7 +6,7 @@ import type { Low } from 'lowdb';
 import { z } from 'zod';
 import { RunKind, RunStatus } from '../../trainer/protocol/run.ts';
 import type { Run } from '../../trainer/protocol/run.ts';
-import { stateFolder } from '../trainer/handshake.ts';
+import { stateFolder } from '../trainer/state-folder.ts';
 
 /** What the extension remembers of a workspace: small, for people to read, and of no consequence when lost. */
 const WorkspaceFile = z.object({

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { t } from '../../trainer/protocol/l10n.ts';
 import { TrainerError } from '../../trainer/protocol/errors.ts';
 
 const run = promisify(execFile);
@@ -16,7 +17,7 @@ export interface NodeProgram { path: string; version: string; environment: Recor
 export async function findNode(setting: string, log: (line: string) => void): Promise<NodeProgram> {
   if (setting !== '') {
     const version = await versionOf(setting);
-    if (version === null) throw new TrainerError('environment', `The setting agentTrainer.nodePath names ${setting}, which is not Node.js ${oldestMajor} or newer. Correct it, or clear it to let the extension choose.`);
+    if (version === null) throw new TrainerError('environment', t('The setting agentTrainer.nodePath names {0}, which is not Node.js {1} or newer. Correct it, or clear it to let the extension choose.', setting, oldestMajor));
     log(`Node from the setting: ${setting} ${version}`);
     return { path: setting, version, environment: {} };
   }

@@ -1,5 +1,6 @@
 import { WebSocket } from 'ws';
 import type { z } from 'zod';
+import { t } from '../../trainer/protocol/l10n.ts';
 import { TrainerError, messageOf } from '../../trainer/protocol/errors.ts';
 import { Ask, AskOver } from '../../trainer/protocol/endpoints.ts';
 import type { ErrorCode } from '../../trainer/protocol/errors.ts';
@@ -37,7 +38,7 @@ export class RpcClient {
     const url = `${to.url.replace(/^http/, 'ws').replace(/\/$/, '')}/v1/ws`;
     return new Promise((resolve, reject) => {
       const socket = new WebSocket(url, { headers: { authorization: `Bearer ${to.token}` }, handshakeTimeout: 10_000, maxPayload: 256 << 20 });
-      const fail = (error: unknown): void => { reject(new TrainerError('environment', `The trainer at ${to.url} does not answer: ${messageOf(error)}. Run the command again to start a new one.`, { cause: error })); };
+      const fail = (error: unknown): void => { reject(new TrainerError('environment', t('The trainer at {0} does not answer: {1}. Run the command again to start a new one.', to.url, messageOf(error)), { cause: error })); };
       socket.once('error', fail);
       socket.once('open', () => {
         socket.off('error', fail);
@@ -80,7 +81,7 @@ export class RpcClient {
     }
     const result = rpcMethods[pending.method].result.safeParse(response.result);
     if (result.success) pending.resolve(result.data);
-    else pending.reject(new TrainerError('internal', `The trainer answered ${pending.method} in an unknown form; extension and trainer are of different versions. Reload the window.`, { cause: result.error }));
+    else pending.reject(new TrainerError('internal', t('The trainer answered {0} in an unknown form; extension and trainer are of different versions. Reload the window.', pending.method), { cause: result.error }));
   }
 
   private closed(): void {
@@ -92,5 +93,5 @@ export class RpcClient {
 }
 
 function connectionLost(): TrainerError {
-  return new TrainerError('environment', 'The connection to the trainer was lost. Run the command again; the log says what happened.');
+  return new TrainerError('environment', t('The connection to the trainer was lost. Run the command again; the log says what happened.'));
 }

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { t } from '../../trainer/protocol/l10n.ts';
 import { messageOf, TrainerError } from '../../trainer/protocol/errors.ts';
 import type { NodeProgram } from './find-node.ts';
 import { readServerFile, Started } from './handshake.ts';
@@ -33,22 +34,22 @@ export async function spawnTrainer(options: { node: NodeProgram; cli: string; fo
     if (lastLines.length > 5) lastLines.shift();
   });
   const gone = new Promise<string>((resolve) => {
-    child.once('error', (error) => { resolve(`could not be started: ${messageOf(error)}`); });
-    child.once('close', (code, signal) => { resolve(signal === null ? `ended with code ${code}` : `was ended by ${signal}`); });
+    child.once('error', (error) => { resolve(t('could not be started: {0}', messageOf(error))); });
+    child.once('close', (code, signal) => { resolve(signal === null ? t('ended with code {0}', String(code)) : t('was ended by {0}', signal)); });
   });
   const firstLine = new Promise<string>((resolve) => { createInterface(child.stdout).once('line', resolve); });
 
   const first = await Promise.race([firstLine, gone.then((how) => ({ how }))]);
   if (typeof first !== 'string') {
-    const said = lastLines.length === 0 ? '' : ` It said: ${lastLines.join(' ')}`;
-    throw new TrainerError('environment', `The trainer ${first.how} before it was ready.${said}`);
+    const failure = t('The trainer {0} before it was ready.', first.how);
+    throw new TrainerError('environment', lastLines.length === 0 ? failure : t('{0} It said: {1}', failure, lastLines.join(' ')));
   }
   child.stdout.resume();
   const started = parseStarted(first);
   const server = started === null ? null : await readServerFile(started.token_file);
   if (started === null || server === null) {
     child.kill();
-    throw new TrainerError('environment', `The trainer did not say where it listens, but: ${first.slice(0, 200)}. Reinstall the extension if this stays.`);
+    throw new TrainerError('environment', t('The trainer did not say where it listens, but: {0}. Reinstall the extension if this stays.', first.slice(0, 200)));
   }
   child.unref();
   return { connection: { url: started.url, token: server.token }, pid: child.pid ?? 0, gone };

@@ -1,11 +1,11 @@
+import { existsSync } from 'node:fs';
+import { t } from '../../trainer/protocol/l10n.ts';
 import { messageOf, TrainerError } from '../../trainer/protocol/errors.ts';
 import type { Log } from '../log.ts';
 import type { NodeProgram } from './find-node.ts';
-import { findRunningTrainer } from './handshake.ts';
-import { RpcClient } from './rpc-client.ts';
-import type { Connection } from './rpc-client.ts';
-import { spawnTrainer } from './spawn-trainer.ts';
+import type { Connection, RpcClient } from './rpc-client.ts';
 import type { TrainerProcess } from './spawn-trainer.ts';
+import { serverFileOf } from './state-folder.ts';
 
 export type TrainerState =
   | { kind: 'stopped' }
@@ -54,7 +54,9 @@ export class Supervisor {
   /** Connects to a trainer that is already there; starts none. */
   async attach(): Promise<boolean> {
     if (this.state.kind === 'ready') return true;
-    if (this.starting !== null || await findRunningTrainer(this.folder) === null) return false;
+    if (this.starting !== null || !existsSync(serverFileOf(this.folder))) return false;
+    const { findRunningTrainer } = await import('./handshake.ts');
+    if (await findRunningTrainer(this.folder) === null) return false;
     await this.client();
     return true;
   }
@@ -62,8 +64,10 @@ export class Supervisor {
   /** A further connection, for a view with a subscription of its own. @throws TrainerError */
   async connect(): Promise<RpcClient> {
     await this.client();
-    if (this.state.kind !== 'ready') throw new TrainerError('environment', 'The trainer has just ended. Run the command again.');
-    return RpcClient.connect(this.state.connection);
+    if (this.state.kind !== 'ready') throw new TrainerError('environment', t('The trainer has just ended. Run the command again.'));
+    const { connection } = this.state;
+    const { RpcClient } = await import('./rpc-client.ts');
+    return RpcClient.connect(connection);
   }
 
   /** Lets the trainer go. It ends by itself when this process does, unless a training run is active. */
@@ -75,22 +79,16 @@ export class Supervisor {
   private async start(): Promise<RpcClient> {
     this.become({ kind: 'starting' });
     try {
-      const { folder, cli, log } = this.options;
-      let process: TrainerProcess | null = null;
-      let connection = await findRunningTrainer(folder);
-      if (connection === null) {
-        process = await spawnTrainer({ node: await this.options.findNode(), cli, folder, log: (line) => { log.info(`[trainer] ${line}`); } });
-        connection = process.connection;
-      }
-      log.info(`${process === null ? 'Found the running trainer' : `Started the trainer (pid ${process.pid})`} of ${folder} at ${connection.url}`);
-      const client = await RpcClient.connect(connection);
+      const { log } = this.options;
+      const { openTrainer } = await import('./open-trainer.ts');
+      const { client, connection, process } = await openTrainer(this.options);
       client.onBadFrame = (error) => { log.background('A message of the trainer was not understood', error); };
       client.onClose = () => { void this.lost(client, process); };
       await this.options.prepare(client);
       this.become({ kind: 'ready', client, connection, process });
       return client;
     } catch (error) {
-      this.become({ kind: 'failed', message: messageOf(error) });
+      this.become(error instanceof TrainerError && error.code === 'cancelled' ? { kind: 'stopped' } : { kind: 'failed', message: messageOf(error) });
       throw error;
     }
   }
@@ -105,15 +103,15 @@ export class Supervisor {
       onLost();
       return;
     }
-    const message = `The trainer of ${this.folder} ${await Promise.race([process.gone, afterMilliseconds(2000).then(() => 'closed the connection')])}.`;
+    const message = t('The trainer of {0} {1}.', this.folder, await Promise.race([process.gone, afterMilliseconds(2000).then(() => t('closed the connection'))]));
     this.become({ kind: 'failed', message });
     onLost();
     this.restarts++;
     if (this.restarts > restartLimit) {
-      await log.toast(new TrainerError('environment', `${message} It did so ${this.restarts} times and is not started again by itself; the log says why.`));
+      await log.toast(new TrainerError('environment', t('{0} It did so {1} times and is not started again by itself; the log says why.', message, this.restarts)));
       return;
     }
-    void log.toast(new TrainerError('environment', `${message} It is being started again; a training run that was active can be resumed.`));
+    void log.toast(new TrainerError('environment', t('{0} It is being started again; a training run that was active can be resumed.', message)));
     await this.client().catch((error: unknown) => { log.background('The trainer could not be started again', error); });
   }
 

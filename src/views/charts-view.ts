@@ -1,3 +1,4 @@
+import { t } from '../../trainer/protocol/l10n.ts';
 import { TrainResult } from '../../trainer/protocol/run.ts';
 import type { Run, StepMetrics } from '../../trainer/protocol/run.ts';
 import type { Chart, ChartsView } from '../../trainer/protocol/views.ts';
@@ -6,16 +7,16 @@ import { number } from './format.ts';
 
 interface Metric { key: string; title: string; unit: string; help: string; unitRange?: boolean; of: (step: StepMetrics) => number | null; rings?: (step: StepMetrics) => number | null }
 
-const metrics: Metric[] = [
-  { key: 'reward', title: 'Reward', unit: '', help: 'Mean over the scored rollouts of the step; rings are held-out tasks', unitRange: true, of: (step) => step.reward_mean, rings: (step) => step.val_reward },
-  { key: 'response', title: 'Response length', unit: 'tokens', help: 'Mean length of the trained calls', of: (step) => step.response_tokens_mean },
-  { key: 'entropy', title: 'Entropy', unit: 'nats/token', help: 'Of the policy at trained tokens; near 0 it explores no more', of: (step) => step.entropy },
-  { key: 'kl', title: 'KL to the reference', unit: 'nats/token', help: 'How far the policy has moved from the model it began as; measured when grpo.kl_loss_coef is above 0', of: (step) => step.kl },
-  { key: 'clip', title: 'Clipped', unit: '% of tokens', help: 'Trained tokens whose probability ratio the loss clipped', of: (step) => (step.clip_fraction === null ? null : step.clip_fraction * 100) },
-  { key: 'gradient', title: 'Gradient norm', unit: 'before clipping', help: 'Euclidean norm over all weights', of: (step) => step.grad_norm },
-  { key: 'rollouts', title: 'Rollouts', unit: 'per second', help: 'While the step samples; pauses do not count', of: (step) => step.rollouts_per_s },
-  { key: 'tokens', title: 'Generated tokens', unit: 'per second', help: 'While the step samples, trained or not', of: (step) => step.tokens_per_s },
-  { key: 'staleness', title: 'Staleness', unit: 'policy updates', help: 'Between the sampling of a call and the update it is used in; 0 is on-policy', of: (step) => step.staleness },
+const metrics = (): Metric[] => [
+  { key: 'reward', title: t('Reward'), unit: '', help: t('Mean over the scored rollouts of the step; rings are held-out tasks'), unitRange: true, of: (step) => step.reward_mean, rings: (step) => step.val_reward },
+  { key: 'response', title: t('Response length'), unit: t('tokens'), help: t('Mean length of the trained calls'), of: (step) => step.response_tokens_mean },
+  { key: 'entropy', title: t('Entropy'), unit: t('nats/token'), help: t('Of the policy at trained tokens; near 0 it explores no more'), of: (step) => step.entropy },
+  { key: 'kl', title: t('KL to the reference'), unit: t('nats/token'), help: t('How far the policy has moved from the model it began as; measured when grpo.kl_loss_coef is above 0'), of: (step) => step.kl },
+  { key: 'clip', title: t('Clipped'), unit: t('% of tokens'), help: t('Trained tokens whose probability ratio the loss clipped'), of: (step) => (step.clip_fraction === null ? null : step.clip_fraction * 100) },
+  { key: 'gradient', title: t('Gradient norm'), unit: t('before clipping'), help: t('Euclidean norm over all weights'), of: (step) => step.grad_norm },
+  { key: 'rollouts', title: t('Rollouts'), unit: t('per second'), help: t('While the step samples; pauses do not count'), of: (step) => step.rollouts_per_s },
+  { key: 'tokens', title: t('Generated tokens'), unit: t('per second'), help: t('While the step samples, trained or not'), of: (step) => step.tokens_per_s },
+  { key: 'staleness', title: t('Staleness'), unit: t('policy updates'), help: t('Between the sampling of a call and the update it is used in; 0 is on-policy'), of: (step) => step.staleness },
 ];
 
 /** The charts of the run shown and of those it is compared with, over all their steps. */
@@ -29,7 +30,7 @@ export function chartsView(entries: readonly RunEntry[]): ChartsView {
   return {
     steps,
     runs: entries.map(({ run, steps: own }, index) => ({ run_id: run.run_id, title: runTitle(run), note: runNote(own), color: index })),
-    charts: metrics.map(({ key, title, unit, help, unitRange = false, of, rings }): Chart => ({
+    charts: metrics().map(({ key, title, unit, help, unitRange = false, of, rings }): Chart => ({
       key, title, unit, help, unitRange,
       series: across(({ metrics: step }) => (step === null ? null : of(step))),
       rings: rings === undefined ? [] : across((point) => point.held_out ?? (point.metrics === null ? null : rings(point.metrics))),
@@ -63,5 +64,5 @@ export function agentName(agent: string): string {
 
 function runNote(steps: StepMetrics[]): string {
   const last = steps.at(-1);
-  return last === undefined ? 'no step yet' : `reward ${number(last.reward_mean, 3)} at step ${last.step + 1}`;
+  return last === undefined ? t('no step yet') : t('reward {0} at step {1}', number(last.reward_mean, 3), last.step + 1);
 }

@@ -1,3 +1,4 @@
+import { t } from '../../trainer/protocol/l10n.ts';
 import { RolloutConfig } from '../../trainer/protocol/rollout.ts';
 import type { AttemptedRollout } from '../../trainer/protocol/rollout.ts';
 import { attr } from '../../trainer/protocol/span.ts';
@@ -33,7 +34,7 @@ function rolloutOf(spans: Span[]): AttemptedRollout {
     rollout_id, run_id: null, input: inputOf(root), task_id: null, step: null, mode: null, resources_id: null, status, start_time, end_time, config: RolloutConfig.parse({}), metadata: null,
     attempt: {
       rollout_id, attempt_id, sequence_id: 1, start_time, end_time, status, worker_id: null, last_heartbeat_time: null, metadata: null,
-      outcome: failed ? 'agent_error' : reward === undefined ? 'unscored' : 'scored', reward: failed ? null : reward ?? null, error: failed ? root.status.description ?? 'The trace ended with an error.' : null,
+      outcome: failed ? 'agent_error' : reward === undefined ? 'unscored' : 'scored', reward: failed ? null : reward ?? null, error: failed ? root.status.description ?? t('The trace ended with an error.') : null,
     },
   };
 }

@@ -1,3 +1,5 @@
+import { t } from '../../trainer/protocol/l10n.ts';
+
 /** Numbers as people read them. Every unit is in the text or in the column's head. */
 
 export const nothing = '–';
@@ -34,10 +36,6 @@ export function shortDuration(seconds: number): string {
   return seconds < 1 ? `${Math.max(0, Math.round(seconds * 1000))} ms` : seconds < 60 ? `${seconds.toFixed(2)} s` : duration(seconds);
 }
 
-export function plural(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
-}
-
 /** A minus sign of the width of a plus sign, and always one of the two. */
 export function signed(value: number, digits: number): string {
   return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(digits)}`;
@@ -45,7 +43,7 @@ export function signed(value: number, digits: number): string {
 
 /** Cut with a note of what is missing, so that one huge answer does not stall a page. */
 export function clip(text: string, limit = 20_000): string {
-  return text.length <= limit ? text : `${text.slice(0, limit)}\n… ${(text.length - limit).toLocaleString('en-US')} more characters`;
+  return text.length <= limit ? text : `${text.slice(0, limit)}\n… ${t('{0} more characters', (text.length - limit).toLocaleString('en-US'))}`;
 }
 
 export function oneLine(text: string, limit = 120): string {

@@ -1,12 +1,21 @@
+import { t } from '../../trainer/protocol/l10n.ts';
 import type { AttemptedRollout } from '../../trainer/protocol/rollout.ts';
 import type { Detail, RolloutHead, RolloutState, Section } from '../../trainer/protocol/trace-views.ts';
 import { clip, number, oneLine, shortDuration } from './format.ts';
 
 export interface Logs { stdout: string; stderr: string }
 
-const outcomeWords: Record<string, string> = {
-  unscored: 'no reward', agent_error: 'agent error', infra_error: 'trainer error', timeout: 'timed out', cancelled: 'cancelled', context_overflow: 'context overflow',
-};
+function outcomeWord(outcome: string | null | undefined, otherwise: string): string {
+  switch (outcome) {
+    case 'unscored': return t('no reward');
+    case 'agent_error': return t('agent error');
+    case 'infra_error': return t('trainer error');
+    case 'timeout': return t('timed out');
+    case 'cancelled': return t('cancelled');
+    case 'context_overflow': return t('context overflow');
+    default: return otherwise;
+  }
+}
 
 /** A rollout as a line of the tree. `loaded`: its spans are known. */
 export function rolloutHead(rollout: AttemptedRollout, loaded: boolean): RolloutHead {
@@ -16,7 +25,7 @@ export function rolloutHead(rollout: AttemptedRollout, loaded: boolean): Rollout
   const replay_of = typeof origin?.rollout_id === 'string' ? origin.rollout_id : null;
   return {
     rollout_id: rollout.rollout_id,
-    title: `${replay_of === null ? '' : 'Replay: '}${taskTitle(rollout.input)}`,
+    title: replay_of === null ? taskTitle(rollout.input) : t('Replay: {0}', taskTitle(rollout.input)),
     state,
     note: noteOf(rollout, state),
     reward: state === 'scored' ? attempt?.reward ?? null : null,
@@ -29,10 +38,10 @@ export function rolloutHead(rollout: AttemptedRollout, loaded: boolean): Rollout
 
 export function rolloutDetail(rollout: AttemptedRollout, logs: Logs | null): Detail {
   const head = rolloutHead(rollout, true);
-  const time = head.start === null ? null : head.end === null ? 'still running' : shortDuration(head.end - head.start);
+  const time = head.start === null ? null : head.end === null ? t('still running') : shortDuration(head.end - head.start);
   return {
     title: head.title,
-    facts: [head.note === head.state ? head.state : `${head.state} ${head.note}`, ...(time === null ? [] : [time])].join(' · '),
+    facts: [head.note === stateWord(head.state) ? head.note : `${stateWord(head.state)} ${head.note}`, ...(time === null ? [] : [time])].join(' · '),
     sections: sectionsOf(rollout, logs),
     source: null, curl: false, replay: false, compare: true,
   };
@@ -46,11 +55,23 @@ function stateOf({ status, attempt }: AttemptedRollout): RolloutState {
   return attempt?.outcome === 'unscored' ? 'unscored' : 'failed';
 }
 
+/** A state in words. */
+function stateWord(state: RolloutState): string {
+  switch (state) {
+    case 'waiting': return t('waiting');
+    case 'running': return t('running');
+    case 'scored': return t('scored');
+    case 'unscored': return t('unscored');
+    case 'failed': return t('failed');
+    case 'cancelled': return t('cancelled');
+  }
+}
+
 function noteOf({ status, attempt }: AttemptedRollout, state: RolloutState): string {
   if (state === 'scored') return number(attempt?.reward ?? null, 3);
-  if (state === 'waiting') return status === 'requeuing' ? 'waiting to retry' : 'waiting';
-  if (state === 'running') return 'running';
-  return outcomeWords[attempt?.outcome ?? ''] ?? state;
+  if (state === 'waiting') return status === 'requeuing' ? t('waiting to retry') : stateWord(state);
+  if (state === 'running') return stateWord(state);
+  return outcomeWord(attempt?.outcome, stateWord(state));
 }
 
 /** The most telling text of a task: its question or prompt, else its JSON. */
@@ -62,20 +83,20 @@ export function taskTitle(input: unknown): string {
       if (typeof value === 'string' && value !== '') return oneLine(value);
     }
   }
-  return oneLine(JSON.stringify(input) ?? 'task');
+  return oneLine(JSON.stringify(input) ?? t('task'));
 }
 
 function sectionsOf(rollout: AttemptedRollout, logs: Logs | null): Section[] {
   const { attempt } = rollout;
   const sections: Section[] = [];
-  if (attempt?.error != null) sections.push({ kind: 'text', title: 'Error', tone: 'error', text: clip(attempt.error) });
-  sections.push({ kind: 'text', title: 'Task', tone: 'plain', text: clip(typeof rollout.input === 'string' ? rollout.input : JSON.stringify(rollout.input, null, 2)) });
-  if (logs !== null && logs.stdout !== '') sections.push({ kind: 'text', title: 'Standard output', tone: 'plain', text: clip(logs.stdout) });
-  if (logs !== null && logs.stderr !== '') sections.push({ kind: 'text', title: 'Standard error', tone: 'plain', text: clip(logs.stderr) });
-  const fields: [string, string][] = [['rollout', rollout.rollout_id], ['status', rollout.status]];
-  if (attempt !== null) fields.push(['attempt', `${attempt.attempt_id}, number ${attempt.sequence_id}`], ['outcome', attempt.outcome ?? 'none yet']);
-  if (rollout.mode !== null) fields.push(['mode', rollout.mode]);
-  if (rollout.step !== null) fields.push(['step', String(rollout.step + 1)]);
-  sections.push({ kind: 'fields', title: 'Rollout', fields });
+  if (attempt?.error != null) sections.push({ kind: 'text', title: t('Error'), tone: 'error', text: clip(attempt.error) });
+  sections.push({ kind: 'text', title: t('Task'), tone: 'plain', text: clip(typeof rollout.input === 'string' ? rollout.input : JSON.stringify(rollout.input, null, 2)) });
+  if (logs !== null && logs.stdout !== '') sections.push({ kind: 'text', title: t('Standard output'), tone: 'plain', text: clip(logs.stdout) });
+  if (logs !== null && logs.stderr !== '') sections.push({ kind: 'text', title: t('Standard error'), tone: 'plain', text: clip(logs.stderr) });
+  const fields: [string, string][] = [[t('rollout'), rollout.rollout_id], [t('status'), rollout.status]];
+  if (attempt !== null) fields.push([t('attempt'), t('{0}, number {1}', attempt.attempt_id, attempt.sequence_id)], [t('outcome'), attempt.outcome ?? t('none yet')]);
+  if (rollout.mode !== null) fields.push([t('mode'), rollout.mode]);
+  if (rollout.step !== null) fields.push([t('step'), String(rollout.step + 1)]);
+  sections.push({ kind: 'fields', title: t('Rollout'), fields });
   return sections;
 }

@@ -1,3 +1,4 @@
+import { t } from '../../trainer/protocol/l10n.ts';
 import type { AttemptedRollout } from '../../trainer/protocol/rollout.ts';
 import { funnelStages } from '../../trainer/protocol/run.ts';
 import type { Funnel, StepMetrics } from '../../trainer/protocol/run.ts';
@@ -24,17 +25,18 @@ export function stepView(steps: readonly StepMetrics[], choice: StepChoice, roll
   };
 }
 
-const stageTitles: Record<(typeof funnelStages)[number], string> = {
-  rollouts: 'Rollouts', calls: 'LLM calls', with_token_ids: 'With token ids', scored: 'Scored', trainable: 'Trainable', used: 'Used in update',
-};
+const stageTitles = (): Record<(typeof funnelStages)[number], string> => ({
+  rollouts: t('Rollouts'), calls: t('LLM calls'), with_token_ids: t('With token ids'), scored: t('Scored'), trainable: t('Trainable'), used: t('Used in update'),
+});
 
 export function funnelView(funnel: Funnel): FunnelView {
   const without = funnel.losses.filter((loss) => loss.stage === 'calls').reduce((sum, loss) => sum + loss.count, 0);
   const base = funnel.rollouts === 0 ? 0 : 1 - without / funnel.rollouts;
   const unitOf = (stage: (typeof funnelStages)[number]): 'rollouts' | 'calls' => (stage === 'rollouts' ? 'rollouts' : 'calls');
+  const titles = stageTitles();
   return {
     stages: funnelStages.map((stage) => ({
-      title: stageTitles[stage], count: funnel[stage], unit: unitOf(stage),
+      title: titles[stage], count: funnel[stage], unit: unitOf(stage),
       share: stage === 'rollouts' ? Math.min(1, funnel.rollouts) : (base * funnel[stage]) / Math.max(1, funnel.calls),
     })),
     losses: funnel.losses.map((loss) => ({
@@ -58,7 +60,7 @@ function sampleGroups(rollouts: readonly AttemptedRollout[], chosen: ReadonlySet
       rollout_id: rollout.rollout_id, state,
       label: reward === null ? note : number(reward, 2),
       level: reward === null ? null : level(reward),
-      hint: `${title}: ${reward === null ? note : `reward ${number(reward, 3)}`}`,
+      hint: `${title}: ${reward === null ? note : t('reward {0}', number(reward, 3))}`,
     });
     groups.set(rollout.task_id ?? rollout.rollout_id, group);
   }

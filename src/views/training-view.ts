@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { plural, t } from '../../trainer/protocol/l10n.ts';
 import { DevResult, EvalResult, TrainResult } from '../../trainer/protocol/run.ts';
 import type { Run, StepMetrics } from '../../trainer/protocol/run.ts';
 import type { AttemptedRollout } from '../../trainer/protocol/rollout.ts';
@@ -6,7 +7,7 @@ import type { Fact, RunActions, Table, TrainingView } from '../../trainer/protoc
 import { isActive } from '../runs/run-book.ts';
 import type { RunEntry } from '../runs/run-book.ts';
 import { chartsView } from './charts-view.ts';
-import { compact, duration, nothing, number, percent, plural, signed } from './format.ts';
+import { compact, duration, nothing, number, percent, signed } from './format.ts';
 import { isResumable, runHeader } from './run-header.ts';
 import { stepView } from './step-view.ts';
 import type { StepChoice } from './step-view.ts';
@@ -31,7 +32,7 @@ export function trainingView(entry: RunEntry, now: number, choice: TrainingChoic
   return {
     header: runHeader(run),
     actions: actionsOf(run),
-    waiting: waiting === null ? null : `Waiting on ${waiting.on} for ${duration(Math.max(60, now - waiting.since))}.`,
+    waiting: waiting === null ? null : t('Waiting on {0} for {1}.', waiting.on, duration(Math.max(60, now - waiting.since))),
     progress: progressOf(entry),
     facts: factsOf(run, steps, now),
     charts: chartsView(run.kind === 'train' ? [entry, ...choice.compared] : []),
@@ -56,13 +57,13 @@ export function stepsAskedFor(run: Run): number | null {
 function progressOf({ run, steps, rollouts }: RunEntry): TrainingView['progress'] {
   if (run.status !== 'running') return null;
   const total = stepsAskedFor(run);
-  const parts = rollouts === null ? [] : [`${rollouts.ended} of ${plural(rollouts.total, 'rollout')}`];
+  const parts = rollouts === null ? [] : [t('{0} of {1}', rollouts.ended, plural(rollouts.total, '{0} rollout', '{0} rollouts'))];
   if (run.phase !== 'training' || total === null) {
     return { done: rollouts === null || rollouts.total === 0 ? null : rollouts.ended / rollouts.total, text: parts.join('') };
   }
   const left = steps.at(-1)?.eta_s ?? null;
   const inStep = rollouts === null || rollouts.total === 0 ? 0 : rollouts.ended / rollouts.total;
-  const text = [`Step ${Math.min(steps.length + 1, total)} of ${total}`, ...parts, ...(left === null ? [] : [`about ${duration(left)} left`])].join(' · ');
+  const text = [t('Step {0} of {1}', Math.min(steps.length + 1, total), total), ...parts, ...(left === null ? [] : [t('about {0} left', duration(left))])].join(' · ');
   // The update after the rollouts takes its part of a step too: rollouts fill three quarters of it.
   return { done: Math.min(1, (steps.length + 0.75 * inStep) / total), text };
 }
@@ -72,11 +73,11 @@ function factsOf(run: Run, steps: StepMetrics[], now: number): Fact[] {
   const facts: Fact[] = [...resultFacts(run)];
   if (last !== undefined) {
     const first = steps.find((step) => step.reward_mean !== null)?.reward_mean ?? null;
-    const change = first === null || last.reward_mean === null || steps.length < 2 ? '' : `${signed(last.reward_mean - first, 3)} since step 1`;
-    facts.push({ label: 'Reward, last step', value: number(last.reward_mean, 3), note: change });
-    facts.push({ label: 'Rollouts per second', value: compact(last.rollouts_per_s), note: `${compact(last.tokens_per_s)} tokens/s` });
+    const change = first === null || last.reward_mean === null || steps.length < 2 ? '' : t('{0} since step 1', signed(last.reward_mean - first, 3));
+    facts.push({ label: t('Reward, last step'), value: number(last.reward_mean, 3), note: change });
+    facts.push({ label: t('Rollouts per second'), value: compact(last.rollouts_per_s), note: t('{0} tokens/s', compact(last.tokens_per_s)) });
   }
-  facts.push({ label: 'Time', value: duration(Math.max(0, (run.end_time ?? now) - run.create_time)), note: new Date(run.create_time * 1000).toLocaleTimeString() });
+  facts.push({ label: t('Time'), value: duration(Math.max(0, (run.end_time ?? now) - run.create_time)), note: new Date(run.create_time * 1000).toLocaleTimeString() });
   return facts;
 }
 
@@ -85,41 +86,42 @@ export function resultFacts(run: Run): Fact[] {
   const train = TrainResult.safeParse(run.result);
   if (run.kind === 'train' && train.success) {
     const { before, after, difference } = train.data;
-    const proof = difference === null ? 'too few tasks to compare' : `${signed(difference.mean, 3)}, 95 % CI ${signed(difference.ci95[0], 3)} to ${signed(difference.ci95[1], 3)}, p = ${compact(difference.p_value)}`;
-    return [{ label: `Held-out reward, ${plural(after.n, 'task')}`, value: `${number(before.mean_reward, 3)} → ${number(after.mean_reward, 3)}`, note: proof }];
+    const proof = difference === null ? t('too few tasks to compare') : t('{0}, 95 % CI {1} to {2}, p = {3}', signed(difference.mean, 3), signed(difference.ci95[0], 3), signed(difference.ci95[1], 3), compact(difference.p_value));
+    return [{ label: plural(after.n, 'Held-out reward, {0} task', 'Held-out reward, {0} tasks'), value: `${number(before.mean_reward, 3)} → ${number(after.mean_reward, 3)}`, note: proof }];
   }
   const dev = DevResult.safeParse(run.result);
   if (run.kind === 'dev' && dev.success) {
-    return [{ label: 'Mean reward', value: number(dev.data.mean_reward, 3), note: `${plural(dev.data.rollouts.filter((rollout) => rollout.reward !== null).length, 'scored rollout')} of ${dev.data.rollouts.length}` }];
+    return [{ label: t('Mean reward'), value: number(dev.data.mean_reward, 3), note: t('{0} of {1}', plural(dev.data.rollouts.filter((rollout) => rollout.reward !== null).length, '{0} scored rollout', '{0} scored rollouts'), dev.data.rollouts.length) }];
   }
   const evaluation = EvalResult.safeParse(run.result);
   if (run.kind === 'eval' && evaluation.success) {
-    return [{ label: 'Mean reward', value: number(evaluation.data.policy.mean_reward, 3), note: plural(evaluation.data.policy.n, 'task') }];
+    return [{ label: t('Mean reward'), value: number(evaluation.data.policy.mean_reward, 3), note: plural(evaluation.data.policy.n, '{0} task', '{0} tasks') }];
   }
   return [];
 }
 
 interface Column { title: string; unit: string; help: string; cell: (step: StepMetrics) => string }
 
-const columns: Column[] = [
-  { title: 'Step', unit: '', help: 'Training step, one policy update each', cell: (s) => String(s.step + 1) },
-  { title: 'Reward', unit: 'mean ± sd', help: 'Over the scored rollouts of the step', cell: (s) => (s.reward_mean === null ? nothing : `${number(s.reward_mean, 3)} ± ${number(s.reward_std, 2)}`) },
-  { title: 'Held-out', unit: 'reward', help: 'Validation, at the steps that validate', cell: (s) => number(s.val_reward, 3) },
-  { title: 'Groups', unit: 'with signal', help: 'Groups whose rewards differ; the others teach nothing', cell: (s) => `${s.groups - s.groups_without_variance} of ${s.groups}` },
-  { title: 'Trained', unit: 'tokens', help: 'Generated tokens that carried a loss', cell: (s) => (s.updated ? s.trained_tokens.toLocaleString('en-US') : 'skipped') },
-  { title: 'Loss', unit: '', help: 'GRPO surrogate', cell: (s) => compact(s.loss) },
-  { title: 'Entropy', unit: 'nats/token', help: 'Of the policy at trained tokens', cell: (s) => number(s.entropy, 3) },
-  { title: 'KL', unit: 'nats/token', help: 'To the reference model', cell: (s) => compact(s.kl) },
-  { title: 'Clipped', unit: '% of tokens', help: 'Tokens whose ratio the loss clipped', cell: (s) => percent(s.clip_fraction).replace(' %', '') },
-  { title: 'Gradient', unit: 'norm', help: 'Before clipping', cell: (s) => compact(s.grad_norm) },
-  { title: 'Drift', unit: 'nats', help: 'Largest difference between the log-probabilities of sampler and trainer', cell: (s) => compact(s.logprob_max_diff) },
-  { title: 'Response', unit: 'tokens', help: 'Mean length of trained calls', cell: (s) => number(s.response_tokens_mean, 1) },
-  { title: 'Staleness', unit: 'updates', help: 'Policy updates between the sampling of a call and its use', cell: (s) => compact(s.staleness) },
-  { title: 'Rollouts', unit: 's', help: 'Wall time of the rollouts', cell: (s) => number(s.rollout_s, 1) },
-  { title: 'Update', unit: 's', help: 'Wall time of the update', cell: (s) => number(s.train_s, 1) },
+const columns = (): Column[] => [
+  { title: t('Step'), unit: '', help: t('Training step, one policy update each'), cell: (s) => String(s.step + 1) },
+  { title: t('Reward'), unit: t('mean ± sd'), help: t('Over the scored rollouts of the step'), cell: (s) => (s.reward_mean === null ? nothing : `${number(s.reward_mean, 3)} ± ${number(s.reward_std, 2)}`) },
+  { title: t('Held-out'), unit: t('reward'), help: t('Validation, at the steps that validate'), cell: (s) => number(s.val_reward, 3) },
+  { title: t('Groups'), unit: t('with signal'), help: t('Groups whose rewards differ; the others teach nothing'), cell: (s) => `${s.groups - s.groups_without_variance} of ${s.groups}` },
+  { title: t('Trained'), unit: t('tokens'), help: t('Generated tokens that carried a loss'), cell: (s) => (s.updated ? s.trained_tokens.toLocaleString('en-US') : t('skipped')) },
+  { title: t('Loss'), unit: '', help: t('GRPO surrogate'), cell: (s) => compact(s.loss) },
+  { title: t('Entropy'), unit: t('nats/token'), help: t('Of the policy at trained tokens'), cell: (s) => number(s.entropy, 3) },
+  { title: t('KL'), unit: t('nats/token'), help: t('To the reference model'), cell: (s) => compact(s.kl) },
+  { title: t('Clipped'), unit: t('% of tokens'), help: t('Tokens whose ratio the loss clipped'), cell: (s) => percent(s.clip_fraction).replace(' %', '') },
+  { title: t('Gradient'), unit: t('norm'), help: t('Before clipping'), cell: (s) => compact(s.grad_norm) },
+  { title: t('Drift'), unit: t('nats'), help: t('Largest difference between the log-probabilities of sampler and trainer'), cell: (s) => compact(s.logprob_max_diff) },
+  { title: t('Response'), unit: t('tokens'), help: t('Mean length of trained calls'), cell: (s) => number(s.response_tokens_mean, 1) },
+  { title: t('Staleness'), unit: t('updates'), help: t('Policy updates between the sampling of a call and its use'), cell: (s) => compact(s.staleness) },
+  { title: t('Rollouts'), unit: t('s'), help: t('Wall time of the rollouts'), cell: (s) => number(s.rollout_s, 1) },
+  { title: t('Update'), unit: t('s'), help: t('Wall time of the update'), cell: (s) => number(s.train_s, 1) },
 ];
 
 /** Newest step first. */
 function tableOf(steps: StepMetrics[]): Table {
-  return { columns: columns.map(({ title, unit, help }) => ({ title, unit, help })), rows: [...steps].reverse().map((step) => ({ step: step.step, cells: columns.map((column) => column.cell(step)) })) };
+  const all = columns();
+  return { columns: all.map(({ title, unit, help }) => ({ title, unit, help })), rows: [...steps].reverse().map((step) => ({ step: step.step, cells: all.map((column) => column.cell(step)) })) };
 }

@@ -1,5 +1,6 @@
 import type { SyntaxNode } from '@lezer/common';
 import type { DetectedAgent } from '../agents/detect.ts';
+import { commonJsExportOf } from './commonjs.ts';
 import { children, moduleStatements, nodesOf, textOf } from '../../trainer/source/syntax.ts';
 import type { Source } from '../../trainer/source/syntax.ts';
 
@@ -45,7 +46,7 @@ function pythonFunctions(source: Source): AgentFunction[] {
   return found;
 }
 
-const functionNodes = ['FunctionDeclaration', 'FunctionExpression', 'ArrowFunction', 'MethodDeclaration'];
+const functionNodes = ['FunctionDeclaration', 'FunctionExpression', 'ArrowFunction', 'MethodDeclaration', 'Property'];
 
 function scriptFunctions(source: Source): AgentFunction[] {
   const found: AgentFunction[] = [];
@@ -84,13 +85,10 @@ function place(source: Source, node: SyntaxNode): Pick<AgentFunction, 'name' | '
     return { name: name === null ? '' : textOf(source, name), at: name ?? node, statement, kind: statement.parent?.name === 'Script' && name !== null ? 'value' : 'nested' };
   }
   if (parent?.name === 'ExportDeclaration' && parent.getChild('default') !== null) return { name: 'default', at: node, statement: parent, kind: 'value' };
-  const target = parent?.name === 'AssignmentExpression' ? parent.firstChild : null;
-  if (target?.name === 'MemberExpression' && target.lastChild !== null && parent?.parent?.name === 'ExpressionStatement') {
-    const path = textOf(source, target).split('.');
-    const isExport = path.length === 2 && path[0] === 'exports' || path.length === 3 && path[0] === 'module' && path[1] === 'exports';
-    if (isExport) return { name: path.at(-1) ?? '', at: target.lastChild, statement: parent.parent, kind: 'commonjs' };
-  }
-  return { name: named === null ? '' : textOf(source, named), at: named ?? node, statement: node, kind: 'nested' };
+  const exported = commonJsExportOf(source, node);
+  if (exported !== null) return { ...exported, kind: 'commonjs' };
+  const own = named ?? node.getChild('PropertyDefinition');
+  return { name: own === null ? '' : textOf(source, own), at: own ?? node, statement: node, kind: 'nested' };
 }
 
 /** The function behind a detected agent; undefined where it is made in another way (a class, a value from elsewhere). */

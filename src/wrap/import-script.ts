@@ -1,6 +1,7 @@
 import type { SyntaxNode } from '@lezer/common';
 import type { Edit } from './edits.ts';
 import { insertion } from './edits.ts';
+import { lastRequire, requiredBy } from './commonjs.ts';
 import { importsOf } from './imports.ts';
 import { appendItems } from './layout.ts';
 import type { ScriptStyle } from './script-style.ts';
@@ -24,15 +25,14 @@ export function scriptImport(source: Source, style: ScriptStyle, wanted: Wanted[
     else {
       const local = isTaken(source, name) ? (isType ? 'TrainerLLM' : 'trainerRollout') : name;
       names.push(local);
-      missing.push(`${isType ? 'type ' : ''}${name}${local === name ? '' : ` as ${local}`}`);
+      missing.push(`${isType ? 'type ' : ''}${name}${local === name ? '' : `${style.isCommonJs ? ':' : ' as'} ${local}`}`);
     }
   }
   const edits = missing.length === 0 ? [] : importEdits(source, style, missing);
   for (const { module, name } of others) {
     if (imports.has(name)) continue;
-    const statement = importOf(source, module);
-    const group = statement?.getChild('ImportGroup');
-    if (group !== null && group !== undefined) edits.push(...appendItems(source, group, [name], { padding: ' ' }));
+    const group = groupOf(source, module);
+    if (group !== null) edits.push(...appendItems(source, group, [name], { padding: ' ' }));
     else edits.push(...importEdits(source, style, [name], module));
   }
   return { names, edits };
@@ -41,21 +41,24 @@ export function scriptImport(source: Source, style: ScriptStyle, wanted: Wanted[
 function importEdits(source: Source, style: ScriptStyle, names: string[], module = ours): Edit[] {
   const { text, newline } = source;
   const { quote, semicolon } = style;
-  const existing = importOf(source, module);
-  const group = existing?.getChild('type') === null ? existing.getChild('ImportGroup') : null;
-  if (group !== null && group !== undefined) return appendItems(source, group, names, { padding: ' ' });
-  const line = `import { ${names.join(', ')} } from ${quote}${module}${quote}${semicolon}`;
-  const last = source.root.getChildren('ImportDeclaration').at(-1);
+  const group = groupOf(source, module, false);
+  if (group !== null) return appendItems(source, group, names, { padding: ' ' });
+  const given = `${quote}${module}${quote}`;
+  const line = style.isCommonJs ? `const { ${names.join(', ')} } = require(${given})${semicolon}` : `import { ${names.join(', ')} } from ${given}${semicolon}`;
+  const last = style.isCommonJs ? lastRequire(source) : source.root.getChildren('ImportDeclaration').at(-1);
   if (last !== undefined) return [insertion(lineEnd(text, last.to), newline + line)];
   const at = afterHeader(source);
   return [insertion(at, line + newline + newline)];
 }
 
-function importOf(source: Source, module: string): SyntaxNode | undefined {
-  return [...children(source.root)].find((node) => {
-    const from = node.name === 'ImportDeclaration' ? node.getChild('String') : null;
-    return from !== null && unquoted(source, from) === module;
-  });
+/** The braces of the import of a module, or of what is taken from a `require` of it; null without such. */
+function groupOf(source: Source, module: string, ofTypes = true): SyntaxNode | null {
+  for (const node of children(source.root)) {
+    const from = node.name === 'ImportDeclaration' ? node.getChild('String') : requiredBy(source, node);
+    if (from === null || unquoted(source, from) !== module) continue;
+    return !ofTypes && node.getChild('type') !== null ? null : node.getChild('ImportGroup') ?? node.getChild('ObjectPattern');
+  }
+  return null;
 }
 
 /** After the shebang, a comment on the file (one that an empty line follows) and directives like 'use strict'. */

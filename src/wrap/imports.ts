@@ -1,4 +1,5 @@
 import type { SyntaxNode } from '@lezer/common';
+import { requiredBy } from './commonjs.ts';
 import { children, nodesOf, textOf, unquoted } from '../../trainer/source/syntax.ts';
 import type { Source } from '../../trainer/source/syntax.ts';
 
@@ -82,9 +83,8 @@ function readScriptImport(source: Source, node: SyntaxNode, names: Map<string, I
 }
 
 function readRequire(source: Source, node: SyntaxNode, names: Map<string, Imported>): void {
-  const call = node.getChild('CallExpression');
-  const from = call?.getChild('ArgList')?.getChild('String');
-  if (call?.firstChild === null || call?.firstChild === undefined || from === null || from === undefined || textOf(source, call.firstChild) !== 'require') return;
+  const from = requiredBy(source, node);
+  if (from === null) return;
   const module = unquoted(source, from);
   const whole = node.getChild('VariableDefinition');
   if (whole !== null) names.set(textOf(source, whole), { module, name: null });

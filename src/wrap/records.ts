@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { JSONFilePreset } from 'lowdb/node';
 import type { Low } from 'lowdb';
 import { z } from 'zod';
-import { stateFolder } from '../trainer/handshake.ts';
+import { stateFolder } from '../trainer/state-folder.ts';
 import type { WrapRecord } from './unwrap.ts';
 
 const Piece = z.object({ at: z.number().int(), inserted: z.string(), removed: z.string(), before: z.string(), after: z.string() });

@@ -10,7 +10,6 @@ import type { Edit } from './edits.ts';
 import { difference } from './edits.ts';
 import { candidatesIn } from './candidates.ts';
 import { planWrap, touchesBody, wrapped } from './plan.ts';
-import type { WrapPreview } from './preview.ts';
 import { WrapRecords } from './records.ts';
 import { recordWrap, unwrap } from './unwrap.ts';
 
@@ -19,8 +18,8 @@ const Argument = z.object({ uri: z.union([z.string(), z.looseObject({ scheme: z.
 export interface WrapArgument { uri: string; line: number; name?: string }
 
 /** "Make trainable": marks a function as an agent. A change of more than its signature is shown first. */
-export async function makeTrainable(services: Services, preview: WrapPreview, argument: unknown): Promise<void> {
-  const { vscode } = services;
+export async function makeTrainable(services: Services, argument: unknown): Promise<void> {
+  const { vscode, preview } = services;
   if (!mayRun(vscode)) return;
   const place = await placeOf(vscode, argument);
   if (place === undefined) return;

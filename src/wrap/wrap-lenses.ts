@@ -1,7 +1,6 @@
 import type { CodeLens, CodeLensProvider, Event, TextDocument } from 'vscode';
 import { commands } from '../ids.ts';
 import type { VSCode } from '../vscode.ts';
-import { candidatesIn } from './candidates.ts';
 import type { WrapArgument } from './wrap-command.ts';
 
 /** "Make trainable" over functions that ask a model and can become agents as they are. */
@@ -14,9 +13,10 @@ export class WrapLenses implements CodeLensProvider {
     this.onDidChangeCodeLenses = vscode.workspace.onDidGrantWorkspaceTrust;
   }
 
-  provideCodeLenses(document: TextDocument): CodeLens[] {
+  async provideCodeLenses(document: TextDocument): Promise<CodeLens[]> {
     const { CodeLens, l10n, Range, workspace } = this.vscode;
     if (!workspace.isTrusted) return [];
+    const { candidatesIn } = await import('./candidates.ts');
     return candidatesIn(document).filter(({ direct }) => direct).flatMap(({ target, plan }) => {
       if (plan(l10n).kind === 'refusal') return [];
       const at = document.positionAt(target.at.from);

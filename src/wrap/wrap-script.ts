@@ -1,4 +1,5 @@
 import type { SyntaxNode } from '@lezer/common';
+import { commonJsExportEdits, commonJsNameOf } from './commonjs.ts';
 import type { Edit } from './edits.ts';
 import { insertion } from './edits.ts';
 import type { AgentFunction } from './functions.ts';
@@ -11,7 +12,7 @@ import { planned, refuse } from './plan.ts';
 import type { ScriptStyle } from './script-style.ts';
 import { styleOf } from './script-style.ts';
 import type { Site } from './sites.ts';
-import { children, descendants, indentBefore, itemsOf, lineEnd, lineStart, mentions, textOf } from '../../trainer/source/syntax.ts';
+import { children, descendants, indentBefore, isName, itemsOf, lineEnd, lineStart, mentions, textOf } from '../../trainer/source/syntax.ts';
 import type { Source } from '../../trainer/source/syntax.ts';
 
 /** `export const f = rollout(…)` around the function (`@rollout` before a method), `{ llm }` as its second parameter, its model calls pointed at `llm`. */
@@ -39,9 +40,8 @@ export function wrapScript(l10n: Translator, source: Source, target: AgentFuncti
   };
 }
 
-function obstacleTo(l10n: Translator, source: Source, target: AgentFunction, { isCommonJs }: ScriptStyle): string | null {
+function obstacleTo(l10n: Translator, source: Source, target: AgentFunction, style: ScriptStyle): string | null {
   const { name, node } = target;
-  if (isCommonJs) return l10n.t('This is a CommonJS file, which cannot load agent-trainer/runtime, an ES module: write it with import and export first.');
   if (target.kind === 'nested') return l10n.t('An agent is a function or a method of an exported class: move {0} to the top of the module.', name === '' ? l10n.t('the function') : name);
   if (node.getChild('Star') !== null) return l10n.t('{0} is a generator; an agent returns once, with its reward.', name);
   if (target.kind === 'method') {
@@ -52,6 +52,7 @@ function obstacleTo(l10n: Translator, source: Source, target: AgentFunction, { i
   }
   if (target.kind === 'function' && overloads(source, target) > 1) return l10n.t('{0} has overloads, which a wrapped function cannot have.', name);
   if (target.kind === 'function' && isUsedBefore(source, target)) return l10n.t('{0} is used above its definition while the module loads; move the definition up first.', name);
+  if (style.isCommonJs && target.kind !== 'commonjs' && exportedAs(source, name) === null && commonJsExportEdits(source, name, target.statement.to, style.semicolon) === null) return l10n.t('The module exports something else as a whole, so a run could not reach {0}: export it as well first.', name);
   const parameters = itemsOf(source, target.parameters);
   if (parameters.length > 1) return l10n.t('The second parameter of an agent is what a run hands in; {0} has parameters of its own there. Make them part of the task first.', name);
   if (parameters[0]?.spread === true) return l10n.t('{0} takes any number of arguments; the first parameter of an agent is its task.', name);
@@ -67,12 +68,13 @@ function wrappingOf(source: Source, target: AgentFunction, style: ScriptStyle, r
     const indent = indentBefore(text, node.from);
     return { agent: name, edits: [insertion(node.from, `@${rollout}${indent === null ? ' ' : newline + indent}`)] };
   }
+  if (target.kind === 'commonjs') return { agent: name, edits: around };
   const isDefault = statement.name === 'ExportDeclaration' && statement.getChild('default') !== null;
   const exported = exportedAs(source, name);
-  if (target.kind === 'value') {
-    const needsExport = !isDefault && statement.name !== 'ExportDeclaration' && exported === null;
-    return { agent: isDefault ? 'default' : exported ?? name, edits: [...(needsExport ? [insertion(statement.from, 'export ')] : []), ...around] };
-  }
+  const needsExport = !isDefault && statement.name !== 'ExportDeclaration' && exported === null;
+  const exporting = needsExport && style.isCommonJs ? commonJsExportEdits(source, name, statement.to, style.semicolon) ?? [] : [];
+  const keyword = needsExport && !style.isCommonJs ? 'export ' : '';
+  if (target.kind === 'value') return { agent: isDefault ? 'default' : exported ?? name, edits: [...(keyword === '' ? [] : [insertion(statement.from, keyword)]), ...around, ...exporting] };
   // A statement that begins with a bracket would continue ours if no semicolon stood between them.
   const semicolon = style.semicolon === '' && '([`+-/'.includes(text.slice(node.to).trimStart()[0] ?? ' ') ? ';' : style.semicolon;
   if (isDefault) {
@@ -81,8 +83,7 @@ function wrappingOf(source: Source, target: AgentFunction, style: ScriptStyle, r
       { from: statement.from, to: node.from, insert: `const ${name} = ${rollout}(` }, insertion(node.to, `)${semicolon}${newline}export default ${name}${semicolon}`),
     ] };
   }
-  const needsExport = statement.name !== 'ExportDeclaration' && exported === null;
-  return { agent: exported ?? name, edits: [insertion(node.from, `${needsExport ? 'export ' : ''}const ${name} = ${rollout}(`), insertion(node.to, `)${semicolon}`)] };
+  return { agent: exported ?? name, edits: [insertion(node.from, `${keyword}const ${name} = ${rollout}(`), insertion(node.to, `)${semicolon}`), ...exporting] };
 }
 
 export const contextParameter = (source: Source, llm: string, type: string): string => {
@@ -106,8 +107,10 @@ export function openingEdits(source: Source, target: AgentFunction, statements: 
   return [insertion(lineEnd(text, target.body.from), statements.map((statement) => newline + indent + statement).join(''))];
 }
 
-/** The name under which an `export { … }` or `export default` exports a local one. */
+/** The name under which an `export { … }`, `export default` or an assignment to `exports` exports a local one. */
 function exportedAs(source: Source, name: string): string | null {
+  const assigned = commonJsNameOf(source, name);
+  if (assigned !== null) return assigned;
   for (const statement of source.root.getChildren('ExportDeclaration')) {
     const group = statement.getChild('ExportGroup');
     const names = group === null ? [] : [...children(group)].filter((node) => node.name === 'VariableName');
@@ -136,7 +139,7 @@ function isUsedBefore(source: Source, target: AgentFunction): boolean {
   const runsNow = (node: SyntaxNode): boolean => !['FunctionDeclaration', 'FunctionExpression', 'ArrowFunction', 'MethodDeclaration', 'ExportGroup'].includes(node.name);
   for (const statement of children(source.root)) {
     if (statement.from >= target.statement.from) break;
-    for (const node of descendants(statement, runsNow)) if (node.name === 'VariableName' && textOf(source, node) === target.name) return true;
+    for (const node of descendants(statement, runsNow)) if (isName(node) && textOf(source, node) === target.name) return true;
   }
   return false;
 }

@@ -124,7 +124,7 @@ describe('annotations, dry runs with a chosen model, and debugging in a real VS 
       await row(new RegExp(`^\\s*${question}\\s*${answer}`)).waitFor({ timeout: 10_000 });
     }
     await open().page.locator('.quick-input-widget input').first().fill('');
-    assert.match(await row('Dry run with this model').innerText(), /Prompt tuning: yes\.\sReinforcement learning: no/);
+    assert.match(await row('Dry run with this model').innerText(), /Prompt tuning: Yes\.\sReinforcement learning: No/);
     await row('Dry run with this model').click();
     await title(/How many tasks of tasks\.jsonl/);
     await enter('4');

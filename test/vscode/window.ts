@@ -30,7 +30,7 @@ export class VSCodeWindow {
     this.browser = browser;
   }
 
-  static async open(code: RealVSCode, vsix: string, folder: string, options: { trusted?: boolean; theme?: Theme; /** Further extensions. */ extensions?: string[] } = {}): Promise<VSCodeWindow> {
+  static async open(code: RealVSCode, vsix: string, folder: string, options: { trusted?: boolean; theme?: Theme; /** Further extensions. */ extensions?: string[]; environment?: Record<string, string> } = {}): Promise<VSCodeWindow> {
     const home = mkdtempSync(join(tmpdir(), 'agent-trainer-vscode-'));
     const data = join(home, 'data');
     mkdirSync(join(data, 'User'), { recursive: true });
@@ -39,7 +39,7 @@ export class VSCodeWindow {
       'telemetry.telemetryLevel': 'off', 'window.commandCenter': false, 'chat.disableAIFeatures': true, 'workbench.secondarySideBar.defaultVisibility': 'hidden', 'extensions.ignoreRecommendations': true, 'workbench.tips.enabled': false,
     }));
     const common = ['--user-data-dir', data, '--extensions-dir', join(home, 'extensions')];
-    const environment = { ...process.env, PATH: `${dirname(code.node)}${delimiter}${process.env['PATH'] ?? ''}`, HOME: home };
+    const environment = { ...process.env, ...options.environment, PATH: `${dirname(code.node)}${delimiter}${process.env['PATH'] ?? ''}`, HOME: home };
     await ended(spawn(code.node, [code.entry, ...common, ...[vsix, ...options.extensions ?? []].flatMap((each) => ['--install-extension', each])], { env: environment, stdio: ['ignore', 'ignore', 'inherit'] }));
     const port = await freePort();
     const server = spawn(code.node, [code.entry, '--auth', 'none', '--bind-addr', `127.0.0.1:${port}`, ...common, '--disable-telemetry', '--disable-update-check', ...(options.trusted === false ? [] : ['--disable-workspace-trust'])], { env: environment, stdio: ['ignore', 'pipe', 'pipe'], detached: true });

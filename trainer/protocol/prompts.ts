@@ -3,8 +3,12 @@ import { z } from 'zod';
 /** How a prompt is written in the workspace. `file`: a text file of its own; `yaml`: one string of a YAML file. */
 export const promptSyntaxes = ['python-string', 'python-f-string', 'script-string', 'script-template', 'file', 'yaml'] as const;
 
-/** What fills its placeholders in. `none`: it has no variables, and every brace is text. */
-export const templateEngines = ['none', 'literal', 'format', 'jinja', 'mustache'] as const;
+/**
+ * What fills its placeholders in. `none`: it has no variables, and every brace is text · `literal`: the language itself, in an
+ * f-string, a template literal or a sum with `+` · `format`: `str.format` and LangChain's f-string templates · `replace`: a call that
+ * replaces the placeholder by name; every other brace is text · `jinja`, `mustache`: `text` is the template itself, tags and all.
+ */
+export const templateEngines = ['none', 'literal', 'format', 'replace', 'jinja', 'mustache'] as const;
 
 /** A value that goes into a prompt. */
 export const PromptVariable = z.object({

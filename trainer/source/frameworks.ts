@@ -26,7 +26,7 @@ const runsOrCalls = String.raw`\.(a?invoke|a?stream|a?batch|astream_events|astre
 /** In order: the first that matches names the framework. */
 const rules: Rule[] = [
   { framework: 'Letta', path: /^(letta\w*|@letta-ai\/[\w-]+)\b.*(\.agents\.messages\.(create|stream|send)\w*|\.(send|user)_message)$/, loosely: { imports: /^(letta|@letta-ai)/, path: /\.agents\.messages\.(create|stream|send)\w*$/ } },
-  { framework: 'LiteLLM', path: /^litellm\.(\w+\.)*(Router\(\)\.)?a?(completion|text_completion|responses)$/ },
+  { framework: 'LiteLLM', path: /^litellm(:|\.(\w+\.)*(Router\(\)\.)?)a?(completion|text_completion|responses)$/ },
   { framework: 'OpenAI Agents SDK', path: /^(agents\.(\w+\.)*Runner(\(\))?\.run(_sync|_streamed)?|@openai\/agents(-core)?:(run|Runner\(\)\.run))$/ },
   { framework: 'Vercel AI SDK', path: /^ai(\/rsc)?:((generate|stream)(Text|Object|UI)|(ToolLoopAgent|Experimental_Agent|Agent)\(\)\.(generate|stream))$/ },
   { framework: 'CrewAI', path: /^crewai\b.*\(\)\.(a?kickoff(_async|_for_each|_for_each_async)?|a?call)$/, loosely: { imports: /./, path: /\.crew\(\)\.a?kickoff(_async|_for_each|_for_each_async)?$/ } },

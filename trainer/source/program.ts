@@ -43,6 +43,9 @@ export class Scope {
 
   own(name: string): Binding[] | undefined { return this.names.get(name); }
 
+  /** The names that are bound in it. */
+  ownNames(): string[] { return [...this.names.keys()]; }
+
   /** The bindings of a name in the innermost scope that has it. */
   lookUp(name: string): Binding[] | undefined {
     return this.names.get(name) ?? this.parent?.lookUp(name);

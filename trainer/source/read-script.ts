@@ -16,6 +16,9 @@ interface Place {
 }
 
 const startsOfStatements = /^(?:export |import |function |async function |class |const |let )/gm;
+/** Stands for the object a CommonJS module exports where a name for its contents is put together. */
+const moduleExports = 'module.exports';
+const within = (holder: Holder, name: string): string => (holder.name === moduleExports ? name : `${holder.name}.${name}`);
 const functions = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunction', 'MethodDeclaration']);
 
 /** Reads a TypeScript or JavaScript source; never fails on text that does not parse. */
@@ -69,7 +72,7 @@ class ScriptReader {
           this.readFunction(node, place);
           return;
         }
-        if (name !== null && place.holder !== null) place = { ...place, holder: { name: `${place.holder.name}.${this.textOf(name)}`, at: name } };
+        if (name !== null && place.holder !== null) place = { ...place, holder: { name: within(place.holder, this.textOf(name)), at: name } };
         break;
       }
       case 'AssignmentExpression': place = this.readAssignment(node, place); break;
@@ -106,7 +109,7 @@ class ScriptReader {
   private readFunction(node: SyntaxNode, place: Place): void {
     const own = node.getChild('VariableDefinition') ?? node.getChild('PropertyDefinition');
     const inClass = node.name === 'MethodDeclaration' && place.definition?.kind === 'class' ? place.definition : null;
-    const name = own === null ? place.holder : node.name === 'Property' && place.holder !== null ? { name: `${place.holder.name}.${this.textOf(own)}`, at: own }
+    const name = own === null ? place.holder : node.name === 'Property' && place.holder !== null ? { name: within(place.holder, this.textOf(own)), at: own }
       : node.name === 'FunctionExpression' && place.holder !== null ? place.holder : { name: this.textOf(own), at: own };
     const scope = new Scope(place.scope);
     const definition = this.define('function', node, name, place, scope, node.getChildren('Decorator').map((decorator) => this.lastValue(decorator)));
@@ -218,9 +221,29 @@ class ScriptReader {
     if (property === null) return place;
     const self = target.firstChild?.name === 'this' ? place.scope.lookUp('this')?.[0]?.value : undefined;
     if (self?.kind === 'self') self.of.scope.bind(this.textOf(property), value, property, place.scope);
-    if (place.definition !== null || !/^(module\s*\.\s*)?exports\s*\./.test(this.textOf(target))) return place;
+    if (place.definition !== null) return place;
+    if (/^module\s*\.\s*exports$/.test(this.textOf(target))) return { ...place, holder: this.readModuleExports(given, value, property) };
+    if (!/^(module\s*\.\s*)?exports\s*\./.test(this.textOf(target))) return place;
     this.program.exports.push({ name: this.textOf(property), value, at: property });
     return { ...place, holder: { name: this.textOf(property), at: property } };
+  }
+
+  /** `module.exports = { name, other: value }`, or one value as the default. Returns what holds the functions in it. */
+  private readModuleExports(given: SyntaxNode, value: Value, at: Span): Holder {
+    const { exports, root } = this.program;
+    const boundAt = (node: SyntaxNode): Span | undefined => root.lookUp(this.textOf(node))?.[0]?.at;
+    if (given.name !== 'ObjectExpression') {
+      exports.push({ name: 'default', value, at: (given.name === 'VariableName' ? boundAt(given) : undefined) ?? at });
+      return { name: 'default', at };
+    }
+    for (const property of given.getChildren('Property')) {
+      const key = property.getChild('PropertyDefinition');
+      const last = property.lastChild;
+      if (key === null || last === null || property.getChild('ParamList') !== null) continue;
+      const isShorthand = last.from === key.from;
+      exports.push({ name: this.textOf(key), value: isShorthand ? { kind: 'name', name: this.textOf(key) } : this.value(last), at: (isShorthand || last.name === 'VariableName' ? boundAt(last) : undefined) ?? key });
+    }
+    return { name: moduleExports, at };
   }
 
   private readImport(node: SyntaxNode, scope: Scope): void {

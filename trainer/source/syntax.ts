@@ -84,8 +84,13 @@ export function* moduleStatements(source: Source, node: SyntaxNode = source.root
 
 /** Whether a name is read or bound in the node. Names of properties do not count. */
 export function mentions(source: Source, node: SyntaxNode, name: string): boolean {
-  for (const each of descendants(node)) if ((each.name === 'VariableName' || each.name === 'VariableDefinition') && textOf(source, each) === name) return true;
+  for (const each of descendants(node)) if ((isName(each) || each.name === 'VariableDefinition') && textOf(source, each) === name) return true;
   return false;
+}
+
+/** A variable where it is read; in `{ name }` it is its property too. */
+export function isName(node: SyntaxNode): boolean {
+  return node.name === 'VariableName' || (node.name === 'PropertyDefinition' && node.parent?.name === 'Property' && node.prevSibling === null && node.nextSibling === null);
 }
 
 /** `a.b.c` as ['a', 'b', 'c']; null when its start is not a name. */

@@ -3,7 +3,8 @@ import type { Definition, Program, Span, Value } from './program.ts';
 import { resolve } from './resolve.ts';
 
 const wrapperCall = /^(agent_trainer|agentlightning)\.(\w+\.)*(rollout|llm_rollout|prompt_rollout)(\(\))*$|^agent-trainer(\/runtime)?:(\w+\.)*rollout(\(\))*$/;
-const agentClass = /^agentlightning\.(\w+\.)*LitAgent(\.\[\])?$/;
+/** A base of that name, whoever wrote it: the runtime looks at the name alone. */
+const agentClass = /(^|[.?])LitAgent(\.\[\])?$/;
 
 export interface Wrapped { name: string; at: Span; by: 'decorator' | 'call' | 'base'; wrapper: string; library: 'Agent Trainer' | 'Agent Lightning'; definition: Definition | null }
 
@@ -19,7 +20,7 @@ function wrappedInPython(program: Program): Wrapped[] {
     const { name, at } = definition;
     if (definition.kind === 'class') {
       const base = definition.bases.find((value) => resolve(value, program.root).some((path) => agentClass.test(path)));
-      return base === undefined ? [] : [{ name, at, by: 'base', wrapper: written(base), library: 'Agent Lightning', definition }];
+      return base === undefined ? [] : [{ name, at, by: 'base', wrapper: written(base), library: libraryOf(base, program), definition }];
     }
     const decorator = decoratorOf(program, definition);
     return decorator === undefined ? [] : [{ name, at, by: 'decorator', wrapper: `@${written(calleeOf(decorator))}`, library: libraryOf(decorator, program), definition }];
@@ -59,8 +60,8 @@ function isWrapper(value: Value, program: Program): boolean {
   return resolve(value, program.root).some((path) => wrapperCall.test(path));
 }
 
-function libraryOf(decorator: Value, program: Program): Wrapped['library'] {
-  return resolve(decorator, program.root).some((path) => path.startsWith('agentlightning')) ? 'Agent Lightning' : 'Agent Trainer';
+function libraryOf(wrapper: Value, program: Program): Wrapped['library'] {
+  return resolve(wrapper, program.root).some((path) => path.startsWith('agent_trainer')) ? 'Agent Trainer' : 'Agent Lightning';
 }
 
 function calleeOf(value: Value): Value {

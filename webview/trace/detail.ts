@@ -1,3 +1,4 @@
+import { t } from '../../trainer/protocol/l10n.ts';
 import type { CreditView, Detail, Section, SpanRow, TokensView } from '../../trainer/protocol/trace-views.ts';
 import { h } from '../shared/dom.ts';
 import { button } from '../shared/run-header.ts';
@@ -28,7 +29,7 @@ export interface DetailEvents extends CreditEvents {
 
 /** What was said and done in the selected span or rollout. */
 export function detailView(events: DetailEvents): { element: HTMLElement; update: (shown: Shown | null) => void } {
-  const element = h('div', { class: 'detail', tabindex: 0, role: 'region', 'aria-label': 'Details of the selection' });
+  const element = h('div', { class: 'detail', tabindex: 0, role: 'region', 'aria-label': t('Details of the selection') });
   let drawn = '';
   let key: string | null = null;
   let latest: Shown | null = null;
@@ -62,18 +63,18 @@ export function detailView(events: DetailEvents): { element: HTMLElement; update
   }
 
   function content(shown: Shown | null): HTMLElement[] {
-    if (shown === null) return [h('p', { class: 'quiet' }, 'Spans appear on the left as the agent runs. Select one to see what was said.')];
+    if (shown === null) return [h('p', { class: 'quiet' }, t('Spans appear on the left as the agent runs. Select one to see what was said.'))];
     const { detail } = shown;
-    if (detail === null) return [h('p', { class: 'quiet' }, 'Loading…')];
+    if (detail === null) return [h('p', { class: 'quiet' }, t('Loading…'))];
     return [h('h1', {}, detail.title), h('p', { class: 'facts-line' }, detail.facts), actionsOf(detail), ...detail.sections.flatMap((section) => sectionView(section, shown))];
   }
 
   function actionsOf(detail: Detail): HTMLElement {
     const actions: HTMLElement[] = [];
-    if (detail.replay) actions.push(button('Replay from here…', 'secondary', () => { edit(); }));
-    if (detail.source !== null) actions.push(button(`Go to ${detail.source}`, 'secondary', events.source));
-    if (detail.curl) actions.push(button('Copy as cURL', 'secondary', events.curl));
-    if (detail.compare) actions.push(button('Compare with…', 'secondary', events.compare), button('Export OTLP…', 'secondary', events.export));
+    if (detail.replay) actions.push(button(t('Replay from here…'), 'secondary', () => { edit(); }));
+    if (detail.source !== null) actions.push(button(t('Go to {0}', detail.source), 'secondary', events.source));
+    if (detail.curl) actions.push(button(t('Copy as cURL'), 'secondary', events.curl));
+    if (detail.compare) actions.push(button(t('Compare with…'), 'secondary', events.compare), button(t('Export OTLP…'), 'secondary', events.export));
     return h('div', { class: 'actions', hidden: actions.length === 0 }, ...actions);
   }
 
@@ -96,20 +97,20 @@ export function detailView(events: DetailEvents): { element: HTMLElement; update
       case 'text': return [h('section', {}, h('h2', {}, section.title), section.tone === 'note' ? h('p', { class: 'callout' }, section.text) : textView(section.text, `block ${section.tone}`))];
       case 'fields': return [h('section', {}, h('details', { open: section.fields.length <= 8 },
         h('summary', {}, section.title), h('dl', { class: 'fields' }, ...section.fields.flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]))))];
-      case 'credit': return shown.credit === null || shown.span === null ? [] : [h('section', { class: 'credit' }, h('h2', {}, 'Credit'), ...creditView(shown.credit, shown.span, events))];
+      case 'credit': return shown.credit === null || shown.span === null ? [] : [h('section', { class: 'credit' }, h('h2', {}, t('Credit')), ...creditView(shown.credit, shown.span, events))];
       case 'tokens': return [tokensSection(shown)];
     }
   }
 
   function tokensSection({ tokens }: Shown): HTMLElement {
-    const fold = h('details', { open: tokensOpen, class: 'tokens-section' }, h('summary', {}, 'Tokens'));
+    const fold = h('details', { open: tokensOpen, class: 'tokens-section' }, h('summary', {}, t('Tokens')));
     fold.addEventListener('toggle', () => {
       const { open } = fold as HTMLDetailsElement;
       if (open === tokensOpen) return;
       tokensOpen = open;
       if (open && latest?.tokens == null) events.loadTokens();
     });
-    if (tokens === null) fold.append(h('p', { class: 'quiet' }, 'Loading…'));
+    if (tokens === null) fold.append(h('p', { class: 'quiet' }, t('Loading…')));
     else if (tokens.tokens === null) fold.append(h('p', { class: 'quiet' }, tokens.problem ?? ''));
     else fold.append(...tokensView(tokens.tokens, colouring, (chosen) => { colouring = chosen; redraw(); }));
     return h('section', {}, fold);

@@ -1,8 +1,9 @@
+import { t } from '../../trainer/protocol/l10n.ts';
 import type { TreeRow } from '../../trainer/protocol/span-batch.ts';
 import { spanKey } from '../../trainer/protocol/trace-views.ts';
 import type { Sieve, TraceRollout } from './model.ts';
 
-export const statuses = { any: 'Any status', errors: 'With errors', scored: 'Scored', unscored: 'No reward', running: 'Running', cancelled: 'Cancelled' } as const;
+export const statuses = { any: t('Any status'), errors: t('With errors'), scored: t('Scored'), unscored: t('No reward'), running: t('Running'), cancelled: t('Cancelled') } as const;
 export type Status = keyof typeof statuses;
 
 export interface Filters {

@@ -1,3 +1,4 @@
+import { t } from '../../trainer/protocol/l10n.ts';
 import { h } from '../shared/dom.ts';
 
 /** Objects and lists longer than this are folded, and their items made when they are opened. */
@@ -34,7 +35,7 @@ function nodeView(name: string | null, value: unknown, isTop: boolean): HTMLElem
   const details = h('details', { open: isOpen }, h('summary', {}, key, h('span', { class: 'json-size' }, size)));
   const fill = (): void => {
     if (details.childElementCount > 1) return;
-    details.append(h('div', { class: 'json-items' }, ...items.slice(0, shownItems).map(([itemName, item]) => nodeView(itemName, item, false)), items.length > shownItems ? h('p', { class: 'quiet' }, `${items.length - shownItems} more`) : null));
+    details.append(h('div', { class: 'json-items' }, ...items.slice(0, shownItems).map(([itemName, item]) => nodeView(itemName, item, false)), items.length > shownItems ? h('p', { class: 'quiet' }, t('{0} more', items.length - shownItems)) : null));
   };
   if (isOpen) fill();
   details.addEventListener('toggle', fill);

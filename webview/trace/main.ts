@@ -1,4 +1,6 @@
+import '../shared/language.ts';
 import './trace.css';
+import { plural, t } from '../../trainer/protocol/l10n.ts';
 import type { CreditView, Detail, FromTrace, RolloutHead, ToTrace, TokensView, TraceView } from '../../trainer/protocol/trace-views.ts';
 import type { RunHeader } from '../../trainer/protocol/views.ts';
 import { registerControls } from '../shared/controls.ts';
@@ -31,11 +33,11 @@ let agentsAt = 0;
 
 const page = document.getElementById('page') ?? document.body;
 const send = connect<ToTrace, FromTrace>(receive);
-const header = runHeaderView((run: RunHeader) => (run.canCancel ? [button('Cancel', 'secondary', () => { send({ type: 'cancel', run_id: run.run_id }); })] : []));
+const header = runHeaderView((run: RunHeader) => (run.canCancel ? [button(t('Cancel'), 'secondary', () => { send({ type: 'cancel', run_id: run.run_id }); })] : []));
 const count = h('span', { class: 'count', role: 'status' });
 const steps = h('span');
-const fold = h('vscode-button', { appearance: 'secondary', click: foldAll }, 'Expand all');
-const exportAll = h('vscode-button', { appearance: 'secondary', click: () => { send({ type: 'export', rollout_id: null }); } }, 'Export…');
+const fold = h('vscode-button', { appearance: 'secondary', click: foldAll }, t('Expand all'));
+const exportAll = h('vscode-button', { appearance: 'secondary', click: () => { send({ type: 'export', rollout_id: null }); } }, t('Export…'));
 const order = h('input', { type: 'checkbox', checked: true, change: draw }) as HTMLInputElement;
 let searching: ReturnType<typeof setTimeout> | undefined;
 const toolbar = toolbarView((filters) => {
@@ -74,9 +76,9 @@ const drawSteps = part(steps, stepChoice);
 const treePane = h('div', { class: 'tree-pane' }, axis, tree.element);
 const panes = h('div', { class: 'panes' }, treePane, detail.element);
 const comparison = h('div', { class: 'comparison-host', hidden: true });
-const tools = h('div', { class: 'tools' }, count, steps, h('label', { class: 'choice' }, order, 'Errors first'), fold, exportAll);
+const tools = h('div', { class: 'tools' }, count, steps, h('label', { class: 'choice' }, order, t('Errors first')), fold, exportAll);
 const main = h('div', { class: 'page', hidden: true }, h('div', { class: 'top' }, header.element, tools, toolbar.element), panes, comparison);
-const none = h('div', { class: 'empty', hidden: true }, h('h1', {}, 'No run to show'), h('p', {}, 'Start a dry run of an agent: every call it makes appears here as it happens.'));
+const none = h('div', { class: 'empty', hidden: true }, h('h1', {}, t('No run to show')), h('p', {}, t('Start a dry run of an agent: every call it makes appears here as it happens.')));
 page.append(main, none);
 new ResizeObserver(() => { panes.classList.toggle('narrow', treePane.clientWidth < 360); }).observe(panes);
 document.addEventListener('keydown', (event) => {
@@ -168,7 +170,7 @@ function draw(): void {
   drawDetail();
   drawAxis();
   setText(count, countText());
-  setText(fold, allOpen() ? 'Collapse all' : 'Expand all');
+  setText(fold, allOpen() ? t('Collapse all') : t('Expand all'));
   fold.hidden = rollouts.size < 2;
   if (performance.now() - agentsAt > 1000) {
     agentsAt = performance.now();
@@ -276,13 +278,13 @@ function agentNames(): string[] {
 
 function countText(): string {
   const ended = [...rollouts.values()].filter(({ head }) => head.state !== 'waiting' && head.state !== 'running').length;
-  const all = `${rollouts.size} ${rollouts.size === 1 ? 'rollout' : 'rollouts'}`;
-  return ended === rollouts.size ? all : `${ended} of ${all} ended`;
+  const all = plural(rollouts.size, '{0} rollout', '{0} rollouts');
+  return ended === rollouts.size ? all : t('{0} of {1} ended', ended, all);
 }
 
 function stepChoice(choice: { steps: TraceView['steps']; step: number | null }): HTMLElement[] {
   if (choice.steps.length === 0) return [];
   const options = choice.steps.map((step) => h('vscode-option', { value: step.value, selected: step.value === choice.step }, step.label));
-  const dropdown = h('vscode-dropdown', { 'aria-label': 'Training step', change: (event: Event) => { send({ type: 'step', step: Number((event.target as HTMLSelectElement).value) }); } }, ...options);
+  const dropdown = h('vscode-dropdown', { 'aria-label': t('Training step'), change: (event: Event) => { send({ type: 'step', step: Number((event.target as HTMLSelectElement).value) }); } }, ...options);
   return [dropdown];
 }

@@ -1,3 +1,4 @@
+import { t } from '../../trainer/protocol/l10n.ts';
 import type { TokensView } from '../../trainer/protocol/trace-views.ts';
 
 export type Colouring = 'logprob' | 'advantage';
@@ -6,8 +7,8 @@ type Token = TokensView['response'][number];
 /** How a token is coloured: `strength` 0…1. `largest`: the largest advantage in sight, by size. Below -5 nats a token counts as a surprise in full. */
 export function tokenTone(token: Token, colouring: Colouring, largest: number): { tone: 'none' | 'surprise' | 'good' | 'bad'; strength: number; words: string } {
   const words = [
-    token.logprob === null ? 'no log-probability' : `log-probability ${token.logprob.toFixed(3)} (${(Math.exp(token.logprob) * 100).toFixed(1)} %)`,
-    token.advantage === null ? 'no advantage' : `advantage ${token.advantage.toFixed(3)}`,
+    token.logprob === null ? t('no log-probability') : t('log-probability {0} ({1} %)', token.logprob.toFixed(3), (Math.exp(token.logprob) * 100).toFixed(1)),
+    token.advantage === null ? t('no advantage') : t('advantage {0}', token.advantage.toFixed(3)),
   ].join(', ');
   if (colouring === 'logprob') {
     if (token.logprob === null) return { tone: 'none', strength: 0, words };

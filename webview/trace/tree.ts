@@ -1,3 +1,4 @@
+import { t } from '../../trainer/protocol/l10n.ts';
 import { h, setText } from '../shared/dom.ts';
 import { icon } from './icons.ts';
 import { keyOf } from './model.ts';
@@ -8,7 +9,7 @@ export interface TreeEvents { select: (line: Line, at: number) => void; toggle: 
 /** What is drawn beside a line's title. */
 export interface Marks { credit(line: Line): { text: string; tone: 'good' | 'bad' | 'none' } | null; credited(line: Line): boolean; now(): number }
 
-const kindWords = { llm: 'LLM call', operation: 'operation', reward: 'reward', message: 'message', exception: 'exception', other: 'span' } as const;
+const kindWords = { llm: t('LLM call'), operation: t('operation'), reward: t('reward'), message: t('message'), exception: t('exception'), other: t('span') } as const;
 /** Lines drawn above and below the visible ones, so that a scroll step finds them there. */
 const spare = 6;
 
@@ -22,7 +23,7 @@ interface Row {
  * used again. One tab stop, the selected line, whose element is kept even out of sight, so that focus is never lost.
  */
 export class Tree {
-  readonly element = h('div', { class: 'tree', role: 'tree', 'aria-label': 'Rollouts and their spans' });
+  readonly element = h('div', { class: 'tree', role: 'tree', 'aria-label': t('Rollouts and their spans') });
   private readonly canvas = h('div', { class: 'canvas', role: 'presentation' });
   private readonly events: TreeEvents;
   private readonly marks: Marks;

@@ -1,4 +1,5 @@
 import uPlot from 'uplot';
+import { t } from '../../trainer/protocol/l10n.ts';
 import type { Chart } from '../../trainer/protocol/views.ts';
 import { h, setText } from '../shared/dom.ts';
 import { axisRange } from './axis.ts';
@@ -32,8 +33,8 @@ export function chartView(key: string, onStep: (step: number) => void): ChartVie
     values.replaceChildren(...chart.series.flatMap((series, run) => {
       const value = index === null ? lastOf(series) : series[index] ?? null;
       const ring = chart.rings[run] === undefined ? null : index === null ? lastOf(chart.rings[run]) : chart.rings[run][index] ?? null;
-      const text = [numberText(chart, value), ...(ring === null ? [] : [`held-out ${numberText(chart, ring)}`])].join(' · ');
-      const mark = h('span', { class: 'value', title: index === null ? 'Latest' : `Step ${steps[index] ?? ''}` }, text);
+      const text = [numberText(chart, value), ...(ring === null ? [] : [t('held-out {0}', numberText(chart, ring))])].join(' · ');
+      const mark = h('span', { class: 'value', title: index === null ? t('Latest') : t('Step {0}', steps[index] ?? '') }, text);
       if (colors.length > 1) mark.style.color = lineColor(colors[run] ?? 0);
       return value === null && ring === null ? [] : [mark];
     }));
@@ -68,7 +69,7 @@ export function chartView(key: string, onStep: (step: number) => void): ChartVie
       element.dataset['points'] = String((chart.series[0] ?? []).filter((value) => value !== null).length);
       element.setAttribute('aria-label', description(next));
       empty.hidden = measured;
-      setText(empty, steps.length === 0 ? (key === 'reward' ? 'The curve begins with the first training step.' : '') : `Not measured. ${chart.help}.`);
+      setText(empty, steps.length === 0 ? (key === 'reward' ? t('The curve begins with the first training step.') : '') : t('Not measured. {0}.', chart.help));
       tell(null);
       const nextShape = `${colors.join()} ${chart.rings.length}`;
       if (!measured) {
@@ -155,8 +156,8 @@ function lastOf(values: (number | null)[]): number | null {
 
 /** The chart in words, for those who do not see it. */
 function description({ chart, steps }: ChartData): string {
-  const name = `${chart.title}${chart.unit === '' ? '' : `, ${chart.unit}`}, by training step`;
+  const name = t('{0}, by training step', chart.unit === '' ? chart.title : `${chart.title}, ${chart.unit}`);
   const points = steps.flatMap((step, index) => (typeof chart.series[0]?.[index] === 'number' ? [[step, chart.series[0][index]] as const] : []));
   const [first, last] = [points[0], points.at(-1)];
-  return first === undefined || last === undefined ? `${name}: nothing measured yet` : `${name}: ${numberText(chart, first[1])} at step ${first[0]}, ${numberText(chart, last[1])} at step ${last[0]}`;
+  return first === undefined || last === undefined ? t('{0}: nothing measured yet', name) : t('{0}: {1} at step {2}, {3} at step {4}', name, numberText(chart, first[1]), first[0], numberText(chart, last[1]), last[0]);
 }

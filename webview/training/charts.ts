@@ -1,3 +1,4 @@
+import { t } from '../../trainer/protocol/l10n.ts';
 import type { ChartsView } from '../../trainer/protocol/views.ts';
 import { h, part, setText } from '../shared/dom.ts';
 import { svg } from '../shared/svg.ts';
@@ -9,14 +10,14 @@ interface Actions { step: (step: number) => void; compare: () => void; leaveOut:
 
 /** The charts of the run, with the runs it is compared with in the same ones and named above them. */
 export function chartsView(actions: Actions): { element: HTMLElement; update: (view: ChartsView, selected: number | null) => void } {
-  const legend = h('ul', { class: 'legend', 'aria-label': 'Runs in the charts' });
-  const compare = h('vscode-button', { appearance: 'secondary', click: actions.compare }, 'Compare…');
-  const hint = h('p', { class: 'quiet' }, 'Lines are training rollouts, rings held-out tasks. Click a step to look into it.');
+  const legend = h('ul', { class: 'legend', 'aria-label': t('Runs in the charts') });
+  const compare = h('vscode-button', { appearance: 'secondary', click: actions.compare }, t('Compare…'));
+  const hint = h('p', { class: 'quiet' }, t('Lines are training rollouts, rings held-out tasks. Click a step to look into it.'));
   const grid = h('div', { class: 'chart-grid' });
-  const element = h('section', { 'aria-label': 'Charts' }, h('div', { class: 'section-head' }, h('h2', {}, 'By training step'), compare), legend, grid, hint);
+  const element = h('section', { 'aria-label': t('Charts') }, h('div', { class: 'section-head' }, h('h2', {}, t('By training step')), compare), legend, grid, hint);
   const charts = new Map<string, ChartView>();
   const drawLegend = part(legend, (runs: ChartsView['runs']) => runs.map((run, index) => h('li', {}, swatch(run.color), h('span', { class: 'run-name' }, run.title), h('span', { class: 'quiet' }, run.note),
-    index === 0 ? null : h('button', { type: 'button', class: 'link', click: () => { actions.leaveOut(run.run_id); }, 'aria-label': `Leave ${run.title} out` }, 'Leave out'))));
+    index === 0 ? null : h('button', { type: 'button', class: 'link', click: () => { actions.leaveOut(run.run_id); }, 'aria-label': t('Leave {0} out', run.title) }, t('Leave out')))));
   const redraw = (): void => {
     for (const chart of charts.values()) chart.redraw();
     for (const mark of legend.querySelectorAll<SVGElement>('.swatch line')) mark.setAttribute('stroke', lineColor(Number(mark.dataset['color'])));
@@ -32,7 +33,7 @@ export function chartsView(actions: Actions): { element: HTMLElement; update: (v
       element.hidden = view.runs.length === 0;
       legend.hidden = view.runs.length < 2;
       hint.hidden = view.steps.length === 0;
-      setText(compare, view.runs.length < 2 ? 'Compare…' : 'Change comparison…');
+      setText(compare, view.runs.length < 2 ? t('Compare…') : t('Change comparison…'));
       drawLegend(view.runs);
       for (const chart of view.charts) {
         let known = charts.get(chart.key);

@@ -1,3 +1,4 @@
+import { plural, t } from '../../trainer/protocol/l10n.ts';
 import type { FunnelView } from '../../trainer/protocol/views.ts';
 import { h } from '../shared/dom.ts';
 import { svg } from '../shared/svg.ts';
@@ -17,20 +18,20 @@ export function funnelView(funnel: FunnelView, chosen: number | null, choose: (l
   const labels = h('ol', { class: 'stages' }, ...funnel.stages.map((stage) => h('li', {}, h('span', { class: 'count' }, stage.count.toLocaleString('en-US')), h('span', { class: 'stage' }, stage.title))));
   const losses = funnel.losses.map((loss, index) => h('li', {}, h('button', {
     type: 'button', 'aria-pressed': String(index === chosen), click: () => { toggle(index); },
-    title: index === chosen ? 'Show all rollouts of the step again' : 'Show the rollouts this happened in',
+    title: index === chosen ? t('Show all rollouts of the step again') : t('Show the rollouts this happened in'),
   }, h('span', { class: 'lost' }, `−${loss.count.toLocaleString('en-US')}`), h('span', { class: 'reason' }, loss.reason), h('span', { class: 'where' }, whereText(funnel, index)))));
   return [
     labels,
     picture(funnel, chosen, toggle),
-    losses.length === 0 ? h('p', { class: 'quiet' }, 'Nothing was lost.') : h('ul', { class: 'losses', 'aria-label': 'What was lost' }, ...losses),
+    losses.length === 0 ? h('p', { class: 'quiet' }, t('Nothing was lost.')) : h('ul', { class: 'losses', 'aria-label': t('What was lost') }, ...losses),
   ];
 }
 
 function whereText({ stages, losses }: FunnelView, index: number): string {
   const loss = losses[index];
   const stage = stages[loss?.stage ?? 0]?.title ?? '';
-  const rollouts = loss?.rollouts ?? 0;
-  return `${loss?.unit ?? ''} before “${stage}”, in ${rollouts.toLocaleString('en-US')} ${rollouts === 1 ? 'rollout' : 'rollouts'}`;
+  const rollouts = plural(loss?.rollouts ?? 0, '{0} rollout', '{0} rollouts');
+  return loss?.unit === 'rollouts' ? t('rollouts before “{0}”, in {1}', stage, rollouts) : t('calls before “{0}”, in {1}', stage, rollouts);
 }
 
 function picture(funnel: FunnelView, chosen: number | null, toggle: (loss: number) => void): SVGElement {
@@ -48,7 +49,7 @@ function picture(funnel: FunnelView, chosen: number | null, toggle: (loss: numbe
     ];
   });
   const words = stages.map((stage) => `${stage.title} ${stage.count}`).join(', ');
-  return svg('svg', { class: 'funnel-picture', viewBox: `0 0 ${(stages.length - 1) * columnWidth + barWidth} ${height + depth}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': `Sample funnel: ${words}` }, ...shapes);
+  return svg('svg', { class: 'funnel-picture', viewBox: `0 0 ${(stages.length - 1) * columnWidth + barWidth} ${height + depth}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': t('Sample funnel: {0}', words) }, ...shapes);
 }
 
 /** The band between `top` and `bottom` leaves at `x`, divided among its losses, and falls out of the picture. */

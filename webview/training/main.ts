@@ -1,4 +1,6 @@
+import '../shared/language.ts';
 import './training.css';
+import { t } from '../../trainer/protocol/l10n.ts';
 import type { FromTraining, RunActions, RunHeader, ToTraining, TrainingView } from '../../trainer/protocol/views.ts';
 import { registerControls } from '../shared/controls.ts';
 import { h, part, setText } from '../shared/dom.ts';
@@ -15,10 +17,10 @@ const send = connect<ToTraining, FromTraining>((message) => { draw(message.view)
 /** What can be done with the run now; the header's buttons are drawn from it. */
 let actions: RunActions = { pause: false, resume: false, stop: false, runners: null };
 const header = runHeaderView((run: RunHeader) => [
-  button('Trace', 'secondary', () => { send({ type: 'open-trace', run_id: run.run_id, rollout_id: null }); }),
-  ...(actions.pause ? [button('Pause', 'secondary', () => { send({ type: 'pause', run_id: run.run_id }); })] : []),
-  ...(actions.resume ? [button('Resume', 'primary', () => { send({ type: 'resume', run_id: run.run_id }); })] : []),
-  ...(actions.stop ? [button('Stop', 'secondary', () => { send({ type: 'cancel', run_id: run.run_id }); })] : []),
+  button(t('Trace'), 'secondary', () => { send({ type: 'open-trace', run_id: run.run_id, rollout_id: null }); }),
+  ...(actions.pause ? [button(t('Pause'), 'secondary', () => { send({ type: 'pause', run_id: run.run_id }); })] : []),
+  ...(actions.resume ? [button(t('Resume'), 'primary', () => { send({ type: 'resume', run_id: run.run_id }); })] : []),
+  ...(actions.stop ? [button(t('Stop'), 'secondary', () => { send({ type: 'cancel', run_id: run.run_id }); })] : []),
 ]);
 const runners = runnersView((n) => { if (shownRun !== null) send({ type: 'runners', run_id: shownRun, n }); });
 const progress = progressView();
@@ -35,17 +37,17 @@ const step = stepDetailView({
   loss: (loss) => { send({ type: 'loss', loss }); },
   open: (rollout_id) => { if (shownRun !== null) send({ type: 'open-trace', run_id: shownRun, rollout_id }); },
 });
-const steps = h('section', { 'aria-label': 'Training steps' });
+const steps = h('section', { 'aria-label': t('Training steps') });
 const drawSteps = part(steps, stepTable);
-const notices = h('section', { class: 'notices', 'aria-label': 'Notices', role: 'log' });
+const notices = h('section', { class: 'notices', 'aria-label': t('Notices'), role: 'log' });
 const drawNotices = part(notices, (items: TrainingView['notices']) => items.map((notice) => h('p', { class: `callout ${notice.level}` }, notice.message)));
 
 const progressRow = h('div', { class: 'progress-row' }, progress.element, runners.element);
 const run = h('div', { class: 'page', hidden: true }, header.element, progressRow, waiting, facts, charts.element, step.element, steps, notices);
 const none = h('div', { class: 'empty', hidden: true },
-  h('h1', {}, 'Nothing trained yet'),
-  h('p', {}, 'Train an agent of this workspace and its reward curve appears here, step by step.'),
-  button('Train agent', 'primary', () => { send({ type: 'train' }); }));
+  h('h1', {}, t('Nothing trained yet')),
+  h('p', {}, t('Train an agent of this workspace and its reward curve appears here, step by step.')),
+  button(t('Train agent'), 'primary', () => { send({ type: 'train' }); }));
 page.append(run, none);
 
 /** What buttons outside the header are about. */
@@ -73,7 +75,7 @@ function draw(view: TrainingView): void {
 
 function progressView(): { element: HTMLElement; update: (progress: TrainingView['progress']) => void } {
   const bar = h('div', { class: 'progress-bar' });
-  const track = h('div', { class: 'progress-track', role: 'progressbar', 'aria-label': 'Progress of the run', 'aria-valuemin': 0, 'aria-valuemax': 100 }, bar);
+  const track = h('div', { class: 'progress-track', role: 'progressbar', 'aria-label': t('Progress of the run'), 'aria-valuemin': 0, 'aria-valuemax': 100 }, bar);
   const text = h('p', { class: 'progress-text' });
   const element = h('div', {}, track, text);
   return {
@@ -95,6 +97,6 @@ function stepTable({ table, chosen }: { table: TrainingView['table']; chosen: nu
   if (table.rows.length === 0) return [];
   const head = h('tr', {}, ...table.columns.map((column) => h('th', { scope: 'col', title: column.help }, column.title, h('span', { class: 'unit' }, column.unit))));
   const body = table.rows.map((row) => h('tr', { 'aria-selected': String(row.step === chosen), click: () => { send({ type: 'step', step: row.step }); } },
-    ...row.cells.map((cell, index) => h('td', {}, index === 0 ? h('button', { type: 'button', class: 'link', title: `Look into step ${cell}` }, cell) : cell))));
-  return [h('h2', {}, 'All steps'), h('div', { class: 'table-scroll', tabindex: 0, role: 'region', 'aria-label': 'Training steps, newest first' }, h('table', {}, h('thead', {}, head), h('tbody', {}, ...body)))];
+    ...row.cells.map((cell, index) => h('td', {}, index === 0 ? h('button', { type: 'button', class: 'link', title: t('Look into step {0}', cell) }, cell) : cell))));
+  return [h('h2', {}, t('All steps')), h('div', { class: 'table-scroll', tabindex: 0, role: 'region', 'aria-label': t('Training steps, newest first') }, h('table', {}, h('thead', {}, head), h('tbody', {}, ...body)))];
 }

@@ -6,7 +6,8 @@ function, operations run their body, and the emitters do nothing.
 
 from ._agent import rollout
 from ._emit import emit_message, emit_reward
+from ._lit_agent import LitAgent
 from ._operation import operation
 from ._resources import LLM, PromptTemplate, Rollout
 
-__all__ = ["LLM", "PromptTemplate", "Rollout", "emit_message", "emit_reward", "operation", "rollout"]
+__all__ = ["LLM", "LitAgent", "PromptTemplate", "Rollout", "emit_message", "emit_reward", "operation", "rollout"]

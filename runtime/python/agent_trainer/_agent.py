@@ -10,6 +10,8 @@ import sys
 from types import ModuleType
 from typing import Any, Callable, Dict, Iterable, List, Optional, TypeVar
 
+from ._lit_agent import as_function, is_lit_agent
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _MARK = "__agent_trainer_rollout__"
@@ -58,22 +60,23 @@ def load_module(file: str, workspace: str) -> ModuleType:
 
 
 def pick_agent(module: ModuleType, file: str, name: Optional[str]) -> Callable[..., Any]:
-    """The marked function of the module, or any function when it is named. Raises AgentNotFound."""
+    """The marked function or `LitAgent` class of the module, or any function when it is named. Raises AgentNotFound."""
     marked: Dict[str, Callable[..., Any]] = {
         key: value for key, value in vars(module).items()
-        if getattr(value, _MARK, False) is True and getattr(value, "__module__", None) == module.__name__
+        if (getattr(value, _MARK, False) is True or is_lit_agent(value)) and getattr(value, "__module__", None) == module.__name__
     }
     listing = ", ".join(marked) if marked else "none"
     if name is not None:
         agent: Optional[Callable[..., Any]] = getattr(module, name, None)
         if agent is None or not callable(agent):
             raise AgentNotFound(f"{file} has no function named {name!r} (agents in it: {listing}).")
-        return agent
+        return as_function(agent) if is_lit_agent(agent) else agent
     if not marked:
         raise AgentNotFound(f"{file} has no agent: decorate the function with @rollout, or name it as {os.path.basename(file)}:function.")
     if len(set(map(id, marked.values()))) > 1:
         raise AgentNotFound(f"{file} has several agents ({listing}): choose one as {os.path.basename(file)}:name.")
-    return next(iter(marked.values()))
+    agent = next(iter(marked.values()))
+    return as_function(agent) if is_lit_agent(agent) else agent
 
 
 def check_parameters(agent: Callable[..., Any], file: str, resources: Iterable[str]) -> None:

@@ -53,6 +53,11 @@ class Rollout:
     mode: Optional[str] = None
     metadata: Optional[Dict[str, Any]] = None
 
+    @property
+    def attempt(self) -> "Rollout":
+        """Agents written for Agent Lightning look for `attempt_id` there."""
+        return self
+
 
 def resource_from_wire(resource: Dict[str, Any]) -> Any:
     """The object for a resource as the runner sends it."""

@@ -1,7 +1,8 @@
 import { Worker } from 'node:worker_threads';
+import { t } from '../../../trainer/protocol/l10n.ts';
 import { TrainerError } from '../../../trainer/protocol/errors.ts';
+import { isAgentFile } from '../agent-files.ts';
 import type { DetectedAgent } from '../detect.ts';
-import { isAgentFile } from '../detect.ts';
 import type { Answer, Change, Look, Request, ScanFolder, ScanResult } from './protocol.ts';
 
 interface Waiting { resolve: (answer: Answer) => void; reject: (error: Error) => void }
@@ -32,7 +33,7 @@ export class AgentReader {
   /** @throws TrainerError 'cancelled' */
   async scan(folders: ScanFolder[], signal?: AbortSignal): Promise<ScanResult> {
     const answer = await this.ask({ kind: 'scan', folders }, signal);
-    if (answer.kind !== 'scanned') throw new TrainerError('cancelled', 'The search for agents was cancelled.');
+    if (answer.kind !== 'scanned') throw new TrainerError('cancelled', t('The search for agents was cancelled.'));
     return answer.result;
   }
 
@@ -42,7 +43,7 @@ export class AgentReader {
   }
 
   dispose(): void {
-    this.fail(new TrainerError('cancelled', 'The search for agents has ended.'));
+    this.fail(new TrainerError('cancelled', t('The search for agents has ended.')));
   }
 
   private ask(asked: Asked, signal?: AbortSignal): Promise<Answer> {
@@ -59,7 +60,7 @@ export class AgentReader {
   private start(): Worker {
     const worker = new Worker(this.workerFile);
     const lost = (cause?: unknown): void => {
-      if (this.worker === worker) this.fail(new TrainerError('internal', 'The thread that looks for agents has ended. Run the command again.', { cause }));
+      if (this.worker === worker) this.fail(new TrainerError('internal', t('The thread that looks for agents has ended. Run the command again.'), { cause }));
     };
     worker.on('message', (answer: Answer) => {
       const waiting = this.waiting.get(answer.id);

@@ -1,7 +1,8 @@
 import { closeSync, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import type { Dirent } from 'node:fs';
 import { dirname, sep } from 'node:path';
-import { detect, isAgentFile } from '../detect.ts';
+import { isAgentFile } from '../agent-files.ts';
+import { detect } from '../detect.ts';
 import type { DetectedAgent } from '../detect.ts';
 import { mayHoldAgent } from '../prefilter.ts';
 import { Exclusion } from './exclusion.ts';

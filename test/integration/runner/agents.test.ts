@@ -49,6 +49,37 @@ describe('what an agent can be', function () {
       assert.match(without!.attempt!.error!, /asks for 'prompt_template', which this run does not provide/);
     });
 
+    it('a class that extends LitAgent, one instance for all attempts', async () => {
+      const folder = workspace({ 'agent.py': `
+import json
+import urllib.request
+from agent_trainer import LitAgent
+
+class Solver(LitAgent[dict]):
+    def __init__(self):
+        self.attempts = 0
+
+    async def rollout_async(self, task, resources, rollout):
+        llm = resources["main_llm"]
+        body = json.dumps({"model": llm.model, "messages": [{"role": "user", "content": task["question"]}]}).encode()
+        urllib.request.urlopen(urllib.request.Request(llm.get_base_url(rollout.rollout_id, rollout.attempt.attempt_id) + "/chat/completions", body, {"Content-Type": "application/json", "Authorization": f"Bearer {llm.api_key}"})).read()
+        self.attempts += 1
+        return self.attempts
+` });
+      await desk.runner('agent.py', {}, { workspace: folder });
+      const rollouts = await desk.roll([{ question: 'a' }, { question: 'b' }]);
+      assert.deepEqual(rollouts.map(({ attempt }) => attempt!.error ?? attempt!.reward), [1, 2]);
+      assert.deepEqual(desk.labels(rollouts[0]!), ['Solver', 'chat tiny', 'agentlightning.annotation']);
+      const [root] = desk.store.listSpans(rollouts[0]!.rollout_id);
+      assert.equal(root!.attributes[attr.codeFile], join(folder, 'agent.py'));
+      assert.equal(root!.attributes[attr.codeLine], 10);
+    });
+
+    it('a class whose constructor fails is an agent that cannot be loaded', async () => {
+      const folder = workspace({ 'agent.py': 'class LitAgent: ...\nclass Broken(LitAgent):\n    def __init__(self, database): ...\n    def rollout(self, task, resources, rollout): ...\n' });
+      await assert.rejects(desk.runner('agent.py:Broken', {}, { workspace: folder }), /missing 1 required positional argument: 'database'/);
+    });
+
     it('part of a package, importing its neighbours', async () => {
       const folder = workspace();
       write(folder, 'pack/__init__.py', '');

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
+import { translations } from '../../../scripts/l10n.ts';
 import { packRows } from '../../../trainer/protocol/span-batch.ts';
 import { runHeader } from '../../../src/views/run-header.ts';
 import { rolloutHead } from '../../../src/views/rollout-view.ts';
@@ -109,5 +110,19 @@ describe('the trace page in a browser', function () {
     await document.locator('vscode-button', { hasText: 'Run from here' }).click();
     const sent = (await open().sent()).at(-1) as { type: string; edits?: unknown };
     assert.deepEqual([sent.type, sent.edits], ['replay', [{ index: 0, text: 'something else' }]]);
+  });
+
+  it('speaks the language of the bundle it is handed', async () => {
+    const bundle = translations().get('de') ?? assert.fail('no German');
+    const german = await openTracePage(chromium, bundle);
+    try {
+      await german.page.getByText(bundle['No run to show'] ?? '').waitFor({ state: 'attached' });
+      await german.open(traceMessages(20).make());
+      await german.page.getByPlaceholder('Nachrichten und Ergebnisse durchsuchen').waitFor();
+      assert.equal(await german.page.locator('.count').innerText(), '0 von 1 Rollout beendet');
+      assert.deepEqual(await german.page.locator('.search + select option').allInnerTexts(), ['Jeder Status', 'Mit Fehlern', 'Bewertet', 'Ohne Belohnung', 'Läuft', 'Abgebrochen']);
+    } finally {
+      await german.close();
+    }
   });
 });

@@ -58,6 +58,37 @@ export class Solver {
   return (await reply.json()).choices.length;
 };
 `],
+  ['a CommonJS function that nothing exports yet', 'answer.js', 'answer', `const OpenAI = require('openai');
+const client = new OpenAI({ apiKey: 'sk-nothing', baseURL: 'http://127.0.0.1:9/v1' });
+
+async function answer(task) {
+  const reply = await client.chat.completions.create({ model: 'gpt-4o', messages: [{ role: 'user', content: task.question }] });
+  return reply.choices.length;
+}
+
+if (require.main === module) answer({ question: 'Hello' });
+`],
+  ['a CommonJS function written into the exports', 'answer.cjs', 'answer', `const { request } = require('node:http');
+
+module.exports = {
+  helper: request,
+  answer: async (task) => {
+    const reply = await fetch('http://127.0.0.1:9/v1/chat/completions', {
+      method: 'POST', headers: { 'content-type': 'application/json', Authorization: 'Bearer sk-nothing' },
+      body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: task.question }] }),
+    });
+    return (await reply.json()).choices.length;
+  },
+};
+`],
+  ['a CommonJS module that is one function', 'solve.cjs', 'default', `module.exports = async (task) => {
+  const reply = await fetch('http://127.0.0.1:9/v1/chat/completions', {
+    method: 'POST', headers: { 'content-type': 'application/json', Authorization: 'Bearer sk-nothing' },
+    body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: task.question }] }),
+  });
+  return (await reply.json()).choices.length;
+};
+`],
 ];
 
 describe('a program made trainable runs', function () {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { detect, reasonText } from '../../../src/agents/detect.ts';
+import { detect } from '../../../src/agents/detect.ts';
+import { reasonText } from '../../../src/agents/reason.ts';
 
 /**
  * Golden texts: `=== title [file name]`, the source, `---`, what is found in it. With UPDATE_GOLDEN=1 the findings are

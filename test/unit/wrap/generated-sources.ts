@@ -2,7 +2,7 @@ import fc from 'fast-check';
 
 export interface GeneratedSource { fileName: string; text: string; functions: string[] }
 
-type Language = 'python' | 'typescript' | 'javascript';
+type Language = 'python' | 'typescript' | 'javascript' | 'commonjs';
 const oneOf = (...values: string[]) => fc.constantFrom(...values);
 
 /** Sources as people write them: headers, imports, clients, functions in many styles, with either line ending. `functions` can all be wrapped. */
@@ -12,7 +12,7 @@ export function generatedSource(language: Language): fc.Arbitrary<GeneratedSourc
       const names = bodies.map((_, index) => `ask${index}`);
       const tail = language === 'python' ? end : end.replace('# end', '// end');
       const text = `${top}${bodies.map((body, index) => body.replaceAll('NAME', names[index] ?? '')).join('\n')}${tail}`;
-      return { fileName: { python: 'agent.py', typescript: 'agent.ts', javascript: 'agent.mjs' }[language], text: text.replaceAll('\n', newline), functions: names };
+      return { fileName: { python: 'agent.py', typescript: 'agent.ts', javascript: 'agent.mjs', commonjs: 'agent.cjs' }[language], text: text.replaceAll('\n', newline), functions: names };
     });
 }
 
@@ -26,9 +26,12 @@ function header(language: Language): fc.Arbitrary<string> {
       oneOf('client = OpenAI()\n', "client = OpenAI(\n    api_key='sk-1',\n)\n\n\n", 'client = OpenAI(base_url="http://localhost/v1", api_key=KEY)  # mine\n', 'rollout = 3\nclient = OpenAI()\n'),
     ).map((parts) => parts.join(''));
   }
+  const imports = language === 'commonjs'
+    ? oneOf("const { OpenAI } = require('openai');\n", 'const OpenAI = require("openai")\nconst fs = require("node:fs")\n', "const { OpenAI } = require('openai');\nconst { operation } = require('agent-trainer/runtime');\n", "const { OpenAI } = require('openai');\nconst trainer = require('agent-trainer/runtime');\n", "const {\n  OpenAI, // the client\n} = require('openai');\n")
+    : oneOf("import OpenAI from 'openai';\n", 'import OpenAI from "openai"\nimport fs from "node:fs"\n', "import { OpenAI } from 'openai';\nimport { operation } from 'agent-trainer/runtime';\n", "import OpenAI from 'openai';\nimport * as trainer from 'agent-trainer/runtime';\n", "import OpenAI from 'openai';\nimport {\n  emitReward,\n  operation, // steps\n} from 'agent-trainer/runtime';\n");
   return fc.tuple(
     oneOf('', '#!/usr/bin/env node\n', "'use strict';\n", '// Licence\n\n', '/** The file. */\n\n'),
-    oneOf("import OpenAI from 'openai';\n", 'import OpenAI from "openai"\nimport fs from "node:fs"\n', "import { OpenAI } from 'openai';\nimport { operation } from 'agent-trainer/runtime';\n", "import OpenAI from 'openai';\nimport * as trainer from 'agent-trainer/runtime';\n", "import OpenAI from 'openai';\nimport {\n  emitReward,\n  operation, // steps\n} from 'agent-trainer/runtime';\n"),
+    imports,
     oneOf('const client = new OpenAI();\n', 'const client = new OpenAI({ apiKey: process.env.KEY })\n', 'const client = new OpenAI({\n  baseURL: "http://localhost/v1",\n});\n\n', 'const rollout = 3;\nconst client = new OpenAI({});\n'),
   ).map((parts) => parts.join(''));
 }
@@ -52,6 +55,7 @@ function pythonFunction(): fc.Arbitrary<string> {
 
 function scriptFunction(language: Language): fc.Arbitrary<string> {
   const typed = language === 'typescript';
+  const isCommonJs = language === 'commonjs';
   const call = oneOf(
     "client.chat.completions.create({ model: 'gpt-4o', messages })",
     'client.chat.completions.create({\n    model: "gpt-4o", // large\n    messages,\n  })',
@@ -64,9 +68,9 @@ function scriptFunction(language: Language): fc.Arbitrary<string> {
   const semicolon = oneOf(';', '');
   const type = typed ? oneOf('', ': Promise<number>') : oneOf('');
   const body = fc.tuple(oneOf('', '  // a comment\n', '  const llm = 3;\n', '  const inner = (x) => x;\n'), call, semicolon).map(([first, ask, end]) => `{\n${first}  const reply = await ${ask}${end}\n  return reply.choices.length${end}\n}`);
-  const declaration = fc.tuple(oneOf('', '/** Asks. */\n', '// why\n'), oneOf('', 'export '), parameters, type, body).map(([above, exported, given, returned, code]) => `${above}${exported}async function NAME${given}${returned} ${code}\n`);
-  const arrow = fc.tuple(oneOf('const', 'export const', 'let'), parameters, type, body, semicolon).map(([keyword, given, returned, code, end]) => `${keyword} NAME = async ${given}${returned} => ${code}${end}\n`);
-  const bare = fc.tuple(oneOf('const', 'export const'), call, semicolon).map(([keyword, ask, end]) => `${keyword} NAME = async task => (await ${ask}).choices.length${end}\n`);
-  const expression = fc.tuple(parameters, body, semicolon).map(([given, code, end]) => `export const NAME = async function${given} ${code}${end}\n`);
+  const declaration = fc.tuple(oneOf('', '/** Asks. */\n', '// why\n'), isCommonJs ? oneOf('') : oneOf('', 'export '), parameters, type, body).map(([above, exported, given, returned, code]) => `${above}${exported}async function NAME${given}${returned} ${code}\n`);
+  const arrow = fc.tuple(isCommonJs ? oneOf('const', 'let') : oneOf('const', 'export const', 'let'), parameters, type, body, semicolon).map(([keyword, given, returned, code, end]) => `${keyword} NAME = async ${given}${returned} => ${code}${end}\n`);
+  const bare = fc.tuple(isCommonJs ? oneOf('const') : oneOf('const', 'export const'), call, semicolon).map(([keyword, ask, end]) => `${keyword} NAME = async task => (await ${ask}).choices.length${end}\n`);
+  const expression = fc.tuple(parameters, body, semicolon).map(([given, code, end]) => `${isCommonJs ? 'exports.NAME' : 'export const NAME'} = async function${given} ${code}${end}\n`);
   return fc.oneof(declaration, arrow, bare, expression);
 }

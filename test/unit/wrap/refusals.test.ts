@@ -21,7 +21,9 @@ describe('what cannot be made trainable is refused with a reason', () => {
     ['a static method', 'a.ts', 'export class A { static run(task: Task) { return 1; } }', 'A.run', /ordinary methods/],
     ['a method of a class that is not exported', 'a.ts', 'class A { run(task: Task) { return 1; } }', 'A.run', /not exported/],
     ['a method in JavaScript', 'a.mjs', 'export class A { run(task) { return 1; } }', 'A.run', /decorator, which JavaScript does not know/],
-    ['a CommonJS file', 'a.cjs', 'async function run(task) { return 1; }\nmodule.exports = { run };', 'run', /CommonJS file/],
+    ['a function that CommonJS exports before it is defined', 'a.cjs', 'module.exports = { run };\nasync function run(task) { return 1; }', 'run', /used above its definition/],
+    ['a function beside the one that CommonJS exports as a whole', 'a.cjs', 'async function run(task) { return 1; }\nmodule.exports = make(1);', 'run', /exports something else as a whole/],
+    ['a method of the object that CommonJS exports', 'a.cjs', 'module.exports = { async run(task) { return 1; } };', 'run', /move run to the top/],
   ];
   for (const [what, file, text, name, reason] of cases) it(what, () => { assert.match(refusalOf(file, text, name), reason); });
 

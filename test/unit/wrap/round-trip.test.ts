@@ -12,7 +12,7 @@ const root = join(import.meta.dirname, '..', '..', '..');
 describe('wrap, then unwrap', function () {
   this.timeout(120_000);
 
-  for (const language of ['python', 'typescript', 'javascript'] as const) {
+  for (const language of ['python', 'typescript', 'javascript', 'commonjs'] as const) {
     it(`gives back the bytes of generated ${language} sources, one function or several, in any order`, () => {
       fc.assert(fc.property(generatedSource(language), fc.boolean(), ({ fileName, text, functions }, lastFirst) => {
         let current = text;

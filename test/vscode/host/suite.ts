@@ -6,6 +6,7 @@ import { commands } from '../../../src/ids.ts';
 import { startOpenAIServer } from '../../fixtures/openai-server.ts';
 import type { OpenAIServer } from '../../fixtures/openai-server.ts';
 import { until } from '../poll.ts';
+import './configuration.ts';
 
 const folder = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? '';
 const state = join(folder, '.agent-trainer');

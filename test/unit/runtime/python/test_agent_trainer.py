@@ -11,9 +11,10 @@ from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
 
-from agent_trainer import LLM, PromptTemplate, emit_message, emit_reward, operation, rollout
+from agent_trainer import LLM, LitAgent, PromptTemplate, Rollout, emit_message, emit_reward, operation, rollout
 from agent_trainer import _context, _http
 from agent_trainer._agent import arguments_for
+from agent_trainer._lit_agent import as_function, is_lit_agent
 from agent_trainer._json_text import json_text
 from agent_trainer.worker import classify, describe, split_reason
 
@@ -51,6 +52,55 @@ class OutsideTheTrainer(unittest.TestCase):
             rollout(3)
         with self.assertRaises(TypeError):
             operation(lambda: 1)
+
+
+class AgentsThatAreClasses(unittest.TestCase):
+    def call(self, agent, mode, **resources):
+        llm = LLM("e", "m")
+        rollout_ = Rollout("ro", "at", 1, mode=mode)
+        run = as_function(agent)
+        return run("task", **arguments_for(run, {"llm": llm, "resources": resources, "rollout": rollout_, **resources}))
+
+    def test_the_method_follows_the_mode(self):
+        class Both(LitAgent[str]):
+            def training_rollout(self, task, resources, rollout): return "training"
+            def validation_rollout(self, task, resources, rollout): return "validation"
+
+        class One(LitAgent):
+            def rollout(self, task, resources, rollout): return rollout.attempt.attempt_id
+
+        class Later(One):
+            async def training_rollout_async(self, task, resources, rollout): return "later"
+
+        self.assertEqual([self.call(Both, mode) for mode in ("train", "val", "test", None)], ["training", "validation", "validation", "training"])
+        self.assertEqual([self.call(One, mode) for mode in ("train", "val", None)], ["at", "at", "at"])
+        self.assertEqual(asyncio.run(self.call(Later, "train")), "later")
+        self.assertEqual(self.call(Later, "val"), "at")
+
+    def test_the_resources_hold_the_model_and_what_the_run_has(self):
+        class Asks(LitAgent):
+            def rollout(self, task, resources, rollout): return sorted(resources)
+        self.assertEqual(self.call(Asks, None, greeting=PromptTemplate("hi")), ["greeting", "llm", "main_llm"])
+
+    def test_any_base_of_the_name_will_do_and_its_own_methods_do_not_count(self):
+        class Foreign:
+            def rollout(self, task, resources, rollout): raise NotImplementedError
+        Foreign.__name__ = "LitAgent"
+
+        class Agent(Foreign):
+            async def rollout_async(self, task, resources, rollout): return 1
+
+        class Empty(Foreign):
+            pass
+
+        self.assertEqual(asyncio.run(self.call(Agent, "train")), 1)
+        self.assertEqual([is_lit_agent(value) for value in (Agent, Empty, Foreign, LitAgent, 3)], [True, False, False, False, False])
+
+    def test_a_mode_without_a_method_is_an_error_that_says_so(self):
+        class Trains(LitAgent):
+            def training_rollout(self, task, resources, rollout): return 1
+        with self.assertRaisesRegex(TypeError, "Trains has no method for tasks of mode 'val'"):
+            self.call(Trains, "val")
 
 
 class InAnAttempt(unittest.TestCase):
