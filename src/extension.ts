@@ -16,6 +16,9 @@ import { panels } from './ids.ts';
 import { Log } from './log.ts';
 import { RunsTree } from './runs/runs-tree.ts';
 import type { CoreServices, Services } from './services.ts';
+import { registerTasks } from './tasks/register-tasks.ts';
+import { createEvaluationTests } from './testing/evaluation-tests.ts';
+import { registerTools } from './tools/register-tools.ts';
 import { NativePackages } from './trainer/native-packages.ts';
 import { explainOnUse, isVirtual } from './unsupported.ts';
 import { WrapLenses } from './wrap/wrap-lenses.ts';
@@ -56,6 +59,7 @@ export function activate(context: vscode.ExtensionContext): void {
     log.channel, workspaces, finder, annotations, diagnostics,
     registerCommands(core, services),
     createAgentsView(core),
+    createEvaluationTests(core, services), registerTools(core), registerTasks(core),
     new RunsTree(core).register(),
     finder.onChanged(() => { background('The agents could not be noted', rememberAgents(vscode, workspaces, finder.wrapped())); }),
     new LineDecorations(vscode, annotations, context),
