@@ -21,10 +21,14 @@ export const commands = {
   showLatestRollout: 'agentTrainer.showLatestRollout',
   refreshAgents: 'agentTrainer.refreshAgents',
   makeTrainable: 'agentTrainer.makeTrainable',
+  openTaskTrace: 'agentTrainer.openTaskTrace',
   makeNotTrainable: 'agentTrainer.makeNotTrainable',
 } as const;
 
-export const settings = { nodePath: 'agentTrainer.nodePath', annotations: 'agentTrainer.annotations.enabled' } as const;
+export const settings = { nodePath: 'agentTrainer.nodePath', annotations: 'agentTrainer.annotations.enabled', passThreshold: 'agentTrainer.testing.passThreshold' } as const;
+
+/** Tools for language models. */
+export const tools = { listAgents: 'agentTrainer_listAgents', dryRun: 'agentTrainer_dryRun', explainReward: 'agentTrainer_explainReward' } as const;
 
 /** Tree views, as in package.json. */
 export const views = { agents: 'agentTrainer.agents',runs: 'agentTrainer.runs' } as const;
