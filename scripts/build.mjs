@@ -2,7 +2,7 @@
 // go into users' processes and the schema of agent-trainer.json. `--watch` builds again after each change.
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as esbuild from 'esbuild';
 
@@ -19,6 +19,22 @@ const englishSchemas = {
   setup: ({ onResolve }) => onResolve({ filter: /^\.\.\/locales\/index\.js$/ }, ({ importer }) => (/[\\/]zod[\\/]/.test(importer) ? { path: join(dirname(importer), '..', 'locales', 'en.js') } : null)),
 };
 
+/** esbuild splits ES modules alone. The extension host loads CommonJS at one go; while it reads ES modules it lets other extensions go first. */
+const asCommonJs = {
+  name: 'as-commonjs',
+  setup({ initialOptions, onEnd }) {
+    initialOptions.write = false;
+    onEnd(async ({ outputFiles = [] }) => {
+      mkdirSync(initialOptions.outdir, { recursive: true });
+      for (const { path, text } of outputFiles) {
+        const { code, map } = await esbuild.transform(text, { format: 'cjs', platform: 'node', supported: { 'dynamic-import': false }, minifyWhitespace: !watch, sourcemap: 'external', sourcefile: basename(path) });
+        writeFileSync(path, `${code}//# sourceMappingURL=${basename(path)}.map\n`);
+        writeFileSync(`${path}.map`, map);
+      }
+    });
+  },
+};
+
 /** Names are kept for stack traces. */
 const common = { bundle: true, sourcemap: true, minifySyntax: !watch, minifyWhitespace: !watch, logLevel: 'warning', legalComments: 'none', plugins: [englishSchemas] };
 const node = { ...common, platform: 'node', target: 'node20' };
@@ -33,7 +49,7 @@ export const webBuild = { ...common, sourcemap: false, minify: true, entryPoints
 /** With a thread of the extension host. What is reached by `import()` alone is in chunks of its own, loaded when it is first used. */
 export const extension = {
   ...node, entryPoints: { main: 'src/extension.ts', 'agent-worker': 'src/agents/scan/worker.ts' }, outdir: 'dist/extension',
-  format: 'esm', splitting: true, chunkNames: '[name]-[hash]', external: ['vscode', 'bufferutil', 'utf-8-validate'], banner: requireForEsm,
+  format: 'esm', splitting: true, chunkNames: '[name]-[hash]', outExtension: { '.js': '.cjs' }, sourcemap: 'inline', external: ['vscode', 'bufferutil', 'utf-8-validate'], plugins: [englishSchemas, asCommonJs],
 };
 
 const builds = [

@@ -23,7 +23,7 @@ rmSync(stage, { recursive: true, force: true });
 mkdirSync(stage, { recursive: true });
 writeFileSync(join(stage, 'package.json'), `${JSON.stringify(stagedManifest(), null, 2)}\n`);
 const texts = readdirSync(root).filter((name) => /^package\.nls(\..+)?\.json$/.test(name));
-for (const name of [...texts, 'l10n', 'CHANGELOG.md', 'LICENSE', 'media', 'docs/images']) cpSync(join(root, name), join(stage, name), { recursive: true });
+for (const name of [...texts, 'l10n', 'CHANGELOG.md', 'LICENSE', 'media']) cpSync(join(root, name), join(stage, name), { recursive: true });
 writeFileSync(join(stage, 'README.md'), stagedReadme());
 for (const name of ['extension', 'web.cjs', 'trainer', 'runtime', 'webview', 'agent-trainer.schema.json']) {
   cpSync(join(root, 'dist', name), join(stage, 'dist', name), { recursive: true, filter: (path) => !path.endsWith('.map') });
@@ -41,10 +41,10 @@ function stagedManifest() {
   return rest;
 }
 
-/** Links to files that are not packed become plain text; the list of such links goes. */
+/** As the page of an installed extension can show it, which reaches no file beside it: without pictures, other files by name alone. */
 function stagedReadme() {
   const text = readFileSync(join(root, 'README.md'), 'utf8').replace(/\n## More\n[^]*$/, '');
-  return text.replace(/(?<!!)\[([^\]]+)\]\((?!https?:|#)([^)]+)\)/g, (link, label, target) => (existsSync(join(stage, target)) ? link : label));
+  return text.replace(/^!\[.*\n\n/gm, '').replace(/\[([^\]]+)\]\((?!https?:|#)[^)]+\)/g, '$1');
 }
 
 /** What to install, pinned, and how large that is. */

@@ -18,6 +18,7 @@ const implementations: Record<(typeof commands)[keyof typeof commands], () => Pr
   [commands.openTrace]: async () => (await import('./runs/open-commands.ts')).openTrace,
   [commands.openTraceFile]: async () => (await import('./runs/open-trace-file.ts')).openTraceFile,
   [commands.showLatestRollout]: async () => (await import('./annotations/show-latest-command.ts')).showLatestRollout,
+  [commands.openTaskTrace]: async () => (await import('./testing/open-task-trace.ts')).openTaskTrace,
   [commands.openRun]: async () => (await import('./runs/open-run-command.ts')).openRun,
   [commands.revealCheckpoint]: async () => (await import('./runs/open-run-command.ts')).revealCheckpoint,
   [commands.copyCheckpointPath]: async () => (await import('./runs/open-run-command.ts')).copyCheckpointPath,

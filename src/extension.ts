@@ -17,6 +17,9 @@ import { Log } from './log.ts';
 import { PromptLenses } from './prompts/prompt-lenses.ts';
 import { RunsTree } from './runs/runs-tree.ts';
 import type { CoreServices, Services } from './services.ts';
+import { registerTasks } from './tasks/register-tasks.ts';
+import { createEvaluationTests } from './testing/evaluation-tests.ts';
+import { registerTools } from './tools/register-tools.ts';
 import { NativePackages } from './trainer/native-packages.ts';
 import { explainOnUse, isVirtual } from './unsupported.ts';
 import { WrapLenses } from './wrap/wrap-lenses.ts';
@@ -33,19 +36,19 @@ export function activate(context: vscode.ExtensionContext): void {
     return;
   }
   const log = new Log(vscode);
-  const finder = new AgentFinder(vscode, new AgentReader(join(context.extensionPath, 'dist', 'extension', 'agent-worker.js')), log);
+  const finder = new AgentFinder(vscode, new AgentReader(join(context.extensionPath, 'dist', 'extension', 'agent-worker.cjs')), log);
   const workspaces = new Workspaces(vscode, join(context.extensionPath, 'dist', 'trainer', 'cli.js'), new NativePackages(vscode, context, log), log);
   const core: CoreServices = { vscode, log, finder, workspaces };
   let made: Promise<Services> | undefined;
   const services = (): Promise<Services> => made ??= import('./services.ts').then(({ createServices }) => createServices(core, context));
-  const inBackground = (failure: string, work: Promise<unknown>): void => { work.catch((error: unknown) => { log.background(failure, error); }); };
+  const background = (failure: string, work: Promise<unknown>): void => { work.catch((error: unknown) => { log.background(failure, error); }); };
 
   workspaces.onRunEnded = (workspace, run) => {
     Promise.all([import('./runs/run-ended.ts'), services()]).then(([{ tellRunEnded }, given]) => tellRunEnded(given, workspace, run)).catch((error: unknown) => log.toast(error));
   };
   const hiddenBar = workspaces.onChanged(() => { // until there is a trainer it has nothing to say
     hiddenBar.dispose();
-    inBackground('The status bar could not be shown', import('./status-bar.ts').then(({ createStatusBar }) => context.subscriptions.push(createStatusBar(vscode, workspaces))));
+    background('The status bar could not be shown', import('./status-bar.ts').then(({ createStatusBar }) => context.subscriptions.push(createStatusBar(vscode, workspaces))));
   });
 
   const selector = agentFileExtensions.map((extension) => ({ scheme: 'file', pattern: `**/*.${extension}` }));
@@ -58,8 +61,9 @@ export function activate(context: vscode.ExtensionContext): void {
     log.channel, workspaces, finder, annotations, diagnostics, promptLenses,
     registerCommands(core, services),
     createAgentsView(core),
+    createEvaluationTests(core, services), registerTools(core), registerTasks(core),
     new RunsTree(core).register(),
-    finder.onChanged(() => { inBackground('The agents could not be noted', rememberAgents(vscode, workspaces, finder.wrapped())); }),
+    finder.onChanged(() => { background('The agents could not be noted', rememberAgents(vscode, workspaces, finder.wrapped())); }),
     new LineDecorations(vscode, annotations, context),
     languages.registerCodeLensProvider(selector, new AnnotationLenses(vscode, finder, annotations)), // shown after those registered later
     languages.registerCodeLensProvider(selector, new AgentLenses(vscode, finder)),
@@ -72,7 +76,7 @@ export function activate(context: vscode.ExtensionContext): void {
     window.registerWebviewViewProvider(views.prompts, { resolveWebviewView: async (view) => { (await services()).prompts.resolve(view); } }),
     window.registerWebviewPanelSerializer(panels.prompts, { deserializeWebviewPanel: async (panel, state) => { (await services()).prompts.restore(panel, state); } }),
     window.registerWebviewPanelSerializer(panels.training, { deserializeWebviewPanel: async (panel, state) => { (await services()).training.restore(panel, state); } }),
-    window.registerWebviewPanelSerializer(panels.trace, { deserializeWebviewPanel: async (panel, state) => { inBackground('The trace panel could not be restored', (await services()).trace.restore(panel, state)); } }),
+    window.registerWebviewPanelSerializer(panels.trace, { deserializeWebviewPanel: async (panel, state) => { background('The trace panel could not be restored', (await services()).trace.restore(panel, state)); } }),
   );
-  if (vscode.workspace.isTrusted) inBackground('A running trainer could not be joined', workspaces.attachAll());
+  if (vscode.workspace.isTrusted) background('A running trainer could not be joined', workspaces.attachAll());
 }

@@ -21,6 +21,7 @@ export const commands = {
   showLatestRollout: 'agentTrainer.showLatestRollout',
   refreshAgents: 'agentTrainer.refreshAgents',
   makeTrainable: 'agentTrainer.makeTrainable',
+  openTaskTrace: 'agentTrainer.openTaskTrace',
   makeNotTrainable: 'agentTrainer.makeNotTrainable',
   optimizePrompt: 'agentTrainer.optimizePrompt',
   reviewPrompt: 'agentTrainer.reviewPrompt',
@@ -29,7 +30,10 @@ export const commands = {
   discardChange: 'agentTrainer.discardChange',
 } as const;
 
-export const settings = { nodePath: 'agentTrainer.nodePath', annotations: 'agentTrainer.annotations.enabled' } as const;
+export const settings = { nodePath: 'agentTrainer.nodePath', annotations: 'agentTrainer.annotations.enabled', passThreshold: 'agentTrainer.testing.passThreshold' } as const;
+
+/** Tools for language models. */
+export const tools = { listAgents: 'agentTrainer_listAgents', dryRun: 'agentTrainer_dryRun', explainReward: 'agentTrainer_explainReward' } as const;
 
 /** Views, as in package.json. */
 export const views = { agents: 'agentTrainer.agents', runs: 'agentTrainer.runs', prompts: 'agentTrainer.prompts' } as const;

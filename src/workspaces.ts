@@ -14,7 +14,8 @@ import { Workspace } from './workspace.ts';
 /** The workspaces of this window, by folder; each gets its trainer when it is first needed. */
 export class Workspaces {
   private readonly vscode: VSCode;
-  private readonly cli: string;
+  /** The trainer's program. */
+  readonly cli: string;
   private readonly log: Log;
   private readonly packages: NativePackages;
   private readonly byFolder = new Map<string, Workspace>();
@@ -75,8 +76,8 @@ export class Workspaces {
     for (const workspace of this.byFolder.values()) workspace.dispose();
   }
 
-  /** Node with all that the trainer needs. */
-  private async nodeForTrainer(): Promise<NodeProgram> {
+  /** Node with all that the trainer needs; asks the user where `canStart` is false. @throws TrainerError */
+  async nodeForTrainer(): Promise<NodeProgram> {
     const node = await findNode(this.vscode.workspace.getConfiguration().get<string>(settings.nodePath) ?? '', (line) => { this.log.info(line); });
     await this.packages.provide(node);
     return node;

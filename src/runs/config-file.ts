@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
+import type { Uri } from 'vscode';
+import type { VSCode } from '../vscode.ts';
 
 export const configName = 'agent-trainer.json';
 
@@ -10,6 +12,12 @@ export function nearestConfig(file: string, root: string): string | null {
     if (existsSync(candidate)) return candidate;
     if (folder === root || folder === dirname(folder) || !folder.startsWith(root)) return null;
   }
+}
+
+/** Every agent-trainer.json of the workspace that is the user's own. */
+export async function findConfigs({ workspace }: VSCode): Promise<Uri[]> {
+  const found = await workspace.findFiles(`**/${configName}`, '**/{node_modules,.git,.venv,venv,dist,.agent-trainer}/**');
+  return found.sort((a, b) => (a.fsPath < b.fsPath ? -1 : 1));
 }
 
 /** `path:name` of an agent as seen from a folder, with forward slashes. */

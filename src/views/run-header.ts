@@ -7,7 +7,7 @@ function titleOf({ kind, agent }: Run): string {
     case 'train': return t('Training of {0}', agent);
     case 'dev': return t('Dry run of {0}', agent);
     case 'eval': return t('Evaluation of {0}', agent);
-    case 'optimize': return t('Prompt search of {0}', agent);
+    case 'optimize': return t('Prompt search for {0}', agent);
   }
 }
 

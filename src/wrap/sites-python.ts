@@ -1,14 +1,14 @@
 import type { SyntaxNode } from '@lezer/common';
 import { resolve } from './imports.ts';
+import { modelCallSite, moduleModelSites, onOneLine } from './langchain-sites.ts';
 import { httpSite } from './http-sites.ts';
 import { setOptions } from './options.ts';
 import type { Setting } from './options.ts';
-import { callsIn, constructorSite, isPointed, literalOption, promptOf, sdkSite, unpointed, withOptions } from './sdk-call.ts';
+import { callsIn, constructorSite, literalOption, promptOf, sdkSite, unpointed, withOptions } from './sdk-call.ts';
 import { closedService, isAssistantsCall } from './services.ts';
 import type { Scope, Site } from './sites.ts';
 import { nothing } from './sites.ts';
-import { applyEdits } from './edits.ts';
-import { argumentsOf, calleeOf, descendants, isCall, pathOf, textOf } from '../../trainer/source/syntax.ts';
+import { argumentsOf, calleeOf, isCall, pathOf, textOf } from '../../trainer/source/syntax.ts';
 
 const openAI = ['openai:OpenAI', 'openai:AsyncOpenAI'];
 const liteLLM = ['litellm:completion', 'litellm:acompletion'];
@@ -17,6 +17,7 @@ const liteLLM = ['litellm:completion', 'litellm:acompletion'];
 export function pythonSites(scope: Scope): Site[] {
   const sites: Site[] = [];
   const add = (site: Site | null): void => { if (site !== null) sites.push(site); };
+  const makesModel = (value: SyntaxNode | undefined): boolean => isChatOpenAI(resolvedCall(scope, value));
   for (const call of callsIn(scope)) {
     const path = pathOf(scope.source, calleeOf(call));
     const resolved = resolve(scope.imports, path);
@@ -25,9 +26,9 @@ export function pythonSites(scope: Scope): Site[] {
     else if (resolved !== null && openAI.includes(resolved)) add(constructorSite(scope, call, 'OpenAI', openAISettings, ['base_url', 'api_key']));
     else if (isChatOpenAI(resolved)) add(constructorSite(scope, call, 'LangChain', chatOpenAISettings, chatOpenAIAddress));
     else if (resolved !== null && liteLLM.includes(resolved)) add(liteLLMSite(scope, call));
-    else add(sdkSite(scope, call, sdk(scope)) ?? httpSite(scope, call) ?? modelCallSite(scope, call, path));
+    else add(sdkSite(scope, call, sdk(scope)) ?? httpSite(scope, call) ?? modelCallSite(scope, call, path, makesModel));
   }
-  return [...sites, ...moduleModelSites(scope)].sort((a, b) => a.node.from - b.node.from);
+  return [...sites, ...moduleModelSites(scope, makesModel, (name, value, llm) => ownModel(scope, name, value, llm))].sort((a, b) => a.node.from - b.node.from);
 }
 
 const openAISettings = (llm: string): Setting[] => [{ names: ['base_url'], value: `${llm}.endpoint` }, { names: ['api_key'], value: `${llm}.api_key` }];
@@ -39,11 +40,13 @@ const chatOpenAISettings = (llm: string): Setting[] => [
 
 const isChatOpenAI = (resolved: string | null): boolean => resolved !== null && resolved.startsWith('langchain') && resolved.endsWith(':ChatOpenAI');
 
+/** What a value calls, by the imports of the file. */
+const resolvedCall = (scope: Scope, value: SyntaxNode | undefined): string | null => (value !== undefined && isCall(value) ? resolve(scope.imports, pathOf(scope.source, calleeOf(value))) : null);
+
 function sdk(scope: Scope): Parameters<typeof sdkSite>[2] {
-  const constructed = (value: SyntaxNode | undefined): string | null => (value !== undefined && isCall(value) ? resolve(scope.imports, pathOf(scope.source, calleeOf(value))) : null);
   return {
-    isClient: (value) => openAI.includes(constructed(value) ?? ''),
-    service: (value) => closedService(constructed(value)),
+    isClient: (value) => openAI.includes(resolvedCall(scope, value) ?? ''),
+    service: (value) => closedService(resolvedCall(scope, value)),
     // The module itself is a client with defaults; it has no with_options.
     redirect: (base, llm) => (scope.imports.get(textOf(scope.source, base))?.module === 'openai' && scope.imports.get(textOf(scope.source, base))?.name === null
       ? { ...nothing, edits: [{ from: base.to, to: base.to, insert: `.OpenAI(base_url=${llm}.endpoint, api_key=${llm}.api_key)` }] }
@@ -74,36 +77,6 @@ function liteLLMSite(scope: Scope, call: SyntaxNode): Site {
   };
 }
 
-/** `model.invoke(prompt)` on a LangChain model made in this function. */
-function modelCallSite(scope: Scope, call: SyntaxNode, path: string[] | null): Site | null {
-  const value = path?.length === 2 ? scope.local.get(path[0] ?? '') : undefined;
-  if (value === undefined || !isCall(value) || !isChatOpenAI(resolve(scope.imports, pathOf(scope.source, calleeOf(value))))) return null;
-  return { node: call, client: 'LangChain', isCall: true, prompt: argumentsOf(scope.source, call).flatMap((each) => each.value ?? []), service: null, fixed: null, point: () => nothing };
-}
-
-/** LangChain models of the module that the function uses: they cannot be pointed anew, so the function makes its own. */
-function moduleModelSites(scope: Scope): Site[] {
-  const sites: Site[] = [];
-  const seen = new Set<string>();
-  for (const node of descendants(scope.body)) {
-    const name = node.name === 'VariableName' ? textOf(scope.source, node) : '';
-    const value = scope.local.has(name) || scope.injected.includes(name) ? undefined : scope.module.get(name);
-    if (value === undefined || !isCall(value) || seen.has(name)) continue;
-    const resolved = resolve(scope.imports, pathOf(scope.source, calleeOf(value)));
-    if (!isChatOpenAI(resolved) || isPointed(scope, value)) continue;
-    seen.add(name);
-    const call = node.parent?.parent;
-    sites.push({
-      node, client: 'LangChain', isCall: true, prompt: call?.name === 'CallExpression' ? argumentsOf(scope.source, call).flatMap((each) => each.value ?? []) : [], service: null,
-      fixed: node,
-      point: (llm) => ({ ...nothing, openings: [{ name, text: `${name} = ${callText(scope, value, chatOpenAISettings(llm))}` }] }),
-    });
-  }
-  return sites;
-}
-
-/** The text of a call with other options, on one line. */
-function callText(scope: Scope, call: SyntaxNode, settings: Setting[]): string {
-  const edits = setOptions(scope.source, call, settings).map(({ from, to, insert }) => ({ from: from - call.from, to: to - call.from, insert }));
-  return applyEdits(textOf(scope.source, call), edits).split('\n').map((line) => line.trim()).join(' ').replace('( ', '(').replace(', )', ')').replace(' )', ')');
-}
+/** The function's own copy of a model of the module. */
+const ownModel = (scope: Scope, name: string, value: SyntaxNode, llm: string): string =>
+  `${name} = ${onOneLine(scope, value, chatOpenAISettings(llm)).replace('( ', '(').replace(', )', ')').replace(' )', ')')}`;

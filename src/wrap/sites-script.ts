@@ -1,15 +1,14 @@
 import type { SyntaxNode } from '@lezer/common';
-import { applyEdits } from './edits.ts';
 import type { Edit } from './edits.ts';
 import { httpSite } from './http-sites.ts';
 import { resolve } from './imports.ts';
-import { setOptions } from './options.ts';
+import { modelCallSite, moduleModelSites, onOneLine } from './langchain-sites.ts';
 import type { Setting } from './options.ts';
 import { callsIn, constructorSite, isPointed, promptOf, sdkSite, withOptions } from './sdk-call.ts';
 import { closedService, isAssistantsCall } from './services.ts';
 import type { Scope, Site } from './sites.ts';
 import { nothing } from './sites.ts';
-import { argumentsOf, calleeOf, descendants, isCall, pathOf, textOf } from '../../trainer/source/syntax.ts';
+import { argumentsOf, calleeOf, isCall, pathOf } from '../../trainer/source/syntax.ts';
 
 const openAI = ['openai:default', 'openai:OpenAI', 'openai:'];
 
@@ -17,6 +16,7 @@ const openAI = ['openai:default', 'openai:OpenAI', 'openai:'];
 export function scriptSites(scope: Scope): Site[] {
   const sites: Site[] = [];
   const add = (site: Site | null): void => { if (site !== null) sites.push(site); };
+  const makesModel = (value: SyntaxNode | undefined): boolean => isChatOpenAI(resolvedCall(scope, value));
   for (const call of callsIn(scope)) {
     const path = pathOf(scope.source, calleeOf(call));
     const resolved = resolve(scope.imports, path);
@@ -26,9 +26,9 @@ export function scriptSites(scope: Scope): Site[] {
     else if (call.name === 'NewExpression' && isChatOpenAI(resolved)) add(constructorSite(scope, call, 'LangChain', chatOpenAISettings, ['configuration', 'apiKey', 'openAIApiKey']));
     else if (resolved === '@ai-sdk/openai:createOpenAI') add(constructorSite(scope, call, 'Vercel AI SDK', openAISettings, ['baseURL', 'apiKey']));
     else if (generators.includes(resolved ?? '')) add(generatorSite(scope, call));
-    else add(sdkSite(scope, call, sdk(scope)) ?? providerSite(scope, call, path) ?? httpSite(scope, call) ?? modelCallSite(scope, call, path));
+    else add(sdkSite(scope, call, sdk(scope)) ?? providerSite(scope, call, path) ?? httpSite(scope, call) ?? modelCallSite(scope, call, path, makesModel));
   }
-  return [...sites, ...moduleModelSites(scope)].sort((a, b) => a.node.from - b.node.from);
+  return [...sites, ...moduleModelSites(scope, makesModel, (name, value, llm) => ownModel(scope, name, value, llm))].sort((a, b) => a.node.from - b.node.from);
 }
 
 const openAISettings = (llm: string): Setting[] => [{ names: ['baseURL'], value: `${llm}.endpoint` }, { names: ['apiKey'], value: `${llm}.api_key` }];
@@ -81,32 +81,5 @@ function providerSite(scope: Scope, call: SyntaxNode, path: string[] | null): Si
   return { node: call, client: 'Vercel AI SDK', isCall: false, prompt: [], service: null, fixed: value, point: (llm) => ({ ...nothing, edits: edits(llm), imports: madeHere ? [] : [{ module: '@ai-sdk/openai', name: 'createOpenAI' }] }) };
 }
 
-function modelCallSite(scope: Scope, call: SyntaxNode, path: string[] | null): Site | null {
-  if (path?.length !== 2 || !isChatOpenAI(resolvedCall(scope, scope.local.get(path[0] ?? '')))) return null;
-  return { node: call, client: 'LangChain', isCall: true, prompt: argumentsOf(scope.source, call).flatMap((each) => each.value ?? []), service: null, fixed: null, point: () => nothing };
-}
-
-/** LangChain models of the module that the function uses: they cannot be pointed anew, so the function makes its own. */
-function moduleModelSites(scope: Scope): Site[] {
-  const sites: Site[] = [];
-  const seen = new Set<string>();
-  for (const node of descendants(scope.body)) {
-    const name = node.name === 'VariableName' ? textOf(scope.source, node) : '';
-    const value = scope.local.has(name) ? undefined : scope.module.get(name);
-    if (value === undefined || seen.has(name) || !isChatOpenAI(resolvedCall(scope, value))) continue;
-    seen.add(name);
-    const call = node.parent?.parent;
-    sites.push({
-      node, client: 'LangChain', isCall: true, prompt: call?.name === 'CallExpression' ? argumentsOf(scope.source, call).flatMap((each) => each.value ?? []) : [], service: null,
-      fixed: node,
-      point: (llm) => ({ ...nothing, openings: [{ name, text: `const ${name} = ${callText(scope, value, chatOpenAISettings(llm))}` }] }),
-    });
-  }
-  return sites;
-}
-
-/** The text of a call with other options, on one line. */
-function callText(scope: Scope, call: SyntaxNode, settings: Setting[]): string {
-  const edits = setOptions(scope.source, call, settings).map(({ from, to, insert }) => ({ from: from - call.from, to: to - call.from, insert }));
-  return applyEdits(textOf(scope.source, call), edits).split('\n').map((line) => line.trim()).join(' ').replace(', })', ' })');
-}
+/** The function's own copy of a model of the module. */
+const ownModel = (scope: Scope, name: string, value: SyntaxNode, llm: string): string => `const ${name} = ${onOneLine(scope, value, chatOpenAISettings(llm)).replace(', })', ' })')}`;

@@ -82,6 +82,11 @@ async function runToEnd(trainer: Trainer, request: StartRun, finishes: boolean):
   }
 }
 
+/** What an argument names: an agent, or a configuration that names agent, tasks and model. */
+export function agentOrConfig(argument: string): Pick<StartRun, 'agent' | 'config_path'> {
+  return argument.endsWith('.json') ? { config_path: argument } : { agent: argument };
+}
+
 /** Reads a whole number from `least` to `most` from the command line. */
 export function integerArgument(flag: string, least = 1, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {

@@ -7,6 +7,7 @@ import type { Filling } from './engines.ts';
 import { standingOf } from './labels.ts';
 import type { Module } from './modules.ts';
 import { below, filledUse } from './trace.ts';
+import { traceAttribute, traceReturns } from './trace-names.ts';
 import type { Tracer, Use } from './trace.ts';
 
 /** Functions that give back what they are given, in another form. */
@@ -19,12 +20,15 @@ const holders = /(Message|Prompt|Template|Agent|Task|Crew|Content|Part|Chain|Seq
 /** Functions whose result is meant as a prompt also where it is put into another text; that of others is the agent's data. */
 const speaks = /prompt|message|instruction|system|preamble|intro|template|few_?shot|example|guideline|rule|persona/i;
 
+/** Functions that do something for the agent: what they give back is an observation. */
+const acts = /exec|tool|observ|action|search|lookup|retriev|fetch|command|shell/i;
+
 /** Follows the result of a call back to what it is made of. */
 export function traceCall(tracer: Tracer, module: Module, call: SyntaxNode, use: Use): void {
   const { source } = module;
   const written = calleeOf(call);
   const callee = written?.name === 'InstantiationExpression' ? written.firstChild : written;
-  if (callee === null) return;
+  if (written === null || callee === null || tracer.uses.isModelCall(module, written)) return;
   const receiver = callee.name === 'MemberExpression' ? callee.firstChild : null;
   const property = callee.name === 'MemberExpression' ? callee.getChild('PropertyName') : callee;
   const name = property === null ? '' : textOf(source, property);
@@ -35,10 +39,10 @@ export function traceCall(tracer: Tracer, module: Module, call: SyntaxNode, use:
     return;
   }
   const own = tracer.uses.calledBy(module, callee);
-  if (use.standing === 'filled' && own.length > 0 && !speaks.test(name)) return;
+  if (own.length > 0 && !speaks.test(name) && (use.standing === 'filled' || acts.test(name))) return;
   for (const { module: at, definition } of own) {
-    if (definition.kind === 'function') tracer.returned(at, definition, use);
-    else if (use.keys[0] !== undefined) tracer.attribute(at, definition, use.keys[0], { ...use, keys: use.keys.slice(1) });
+    if (definition.kind === 'function') traceReturns(tracer, at, definition, use);
+    else if (use.keys[0] !== undefined) traceAttribute(tracer, at, definition, use.keys[0], { ...use, keys: use.keys.slice(1) });
   }
   if (own.some(({ definition }) => definition.kind === 'function')) return;
   if (receiver !== null && traceMethod(tracer, module, receiver, name, given, use)) return;
@@ -67,17 +71,20 @@ function traceGiven(tracer: Tracer, module: Module, call: SyntaxNode, name: stri
   const makes = /^[A-Z]/.test(name);
   const given = argumentsOf(source, call);
   const [key, ...rest] = use.keys;
+  const isTool = /tool$/i.test(name);
   const isPersona = given.some((item) => item.name === 'goal' || item.name === 'backstory');
   // CrewAI replaces the names of its inputs in all it is told, and leaves other braces alone.
   if (isPersona || given.some((item) => item.name === 'expected_output' || crewConfig(module, item.value))) use = { ...use, filling: { ...unfilled, engine: 'replace', replaced: [anyName] } };
   for (const { name: label, value, spread } of given) {
     if (value === null) continue;
     if (label === null) {
-      if (spread || value.name === 'ObjectExpression' || value.name === 'DictionaryExpression') tracer.trace(module, value, makes ? use : { ...use, standing: use.standing === 'filled' ? 'filled' : 'given' });
+      if (isTool) tracer.trace(module, value, { ...use, standing: 'told', keys: ['description'] });
+      else if (spread || value.name === 'ObjectExpression' || value.name === 'DictionaryExpression') tracer.trace(module, value, makes ? use : { ...use, standing: use.standing === 'filled' ? 'filled' : 'given' });
       else if (makes && holders.test(name) && use.keys.length === 0) tracer.trace(module, value, use);
       continue;
     }
     if (key !== undefined && key !== '*' && key !== label) continue;
+    if (isTool && label !== 'description') continue;
     const standing = isPersona && label === 'role' ? 'told' : standingOf(label, use.standing);
     if (standing !== null && (makes || standing === 'told')) tracer.trace(module, value, { ...use, keys: key === label || key === '*' ? rest : use.keys, standing });
   }
@@ -139,10 +146,10 @@ function traceMethod(tracer: Tracer, module: Module, receiver: SyntaxNode, name:
   return true;
 }
 
-/** LangChain's `template_format` and `templateFormat`. */
+/** LangChain's `template_format` and `templateFormat`, Agent Lightning's `engine`. */
 function templateEngine({ source }: Module, call: SyntaxNode): Filling['engine'] {
   const items = [...argumentsOf(source, call), ...argumentsOf(source, call).flatMap(({ value }) => (value?.name === 'ObjectExpression' ? optionsOf(source, call) : []))];
-  const format = items.find(({ name }) => name === 'template_format' || name === 'templateFormat')?.value ?? null;
+  const format = items.find(({ name }) => name === 'template_format' || name === 'templateFormat' || name === 'engine')?.value ?? null;
   const written = format === null ? '' : textOf(source, format);
   return /jinja/.test(written) ? 'jinja' : /mustache/.test(written) ? 'mustache' : 'format';
 }

@@ -1,7 +1,7 @@
 import type { SyntaxNode } from '@lezer/common';
 import type { Span } from '../source/program.ts';
-import { children, itemsOf, textOf } from '../source/syntax.ts';
-import type { Item, Source } from '../source/syntax.ts';
+import { children, textOf } from '../source/syntax.ts';
+import type { Source } from '../source/syntax.ts';
 
 /** What a name is bound to where it is declared. */
 export type Declared =
@@ -95,9 +95,6 @@ export function returnsOf(node: SyntaxNode): SyntaxNode[] {
   visit(node);
   return found;
 }
-
-/** Names and values of a dict or object. */
-export const entriesOf = (source: Source, node: SyntaxNode): Item[] => itemsOf(source, node);
 
 /** A subscript or attribute: of what, and by which key; `*` for one that is computed. */
 export function memberOf(source: Source, node: SyntaxNode): { of: SyntaxNode; key: string } | null {

@@ -35,7 +35,7 @@ function partsOf(module: Module, node: SyntaxNode | null, steps: number): string
     if (each.name === 'String') parts.push(...textOf(module.source, each).replace(/^\w*["']|["']$/g, '').split('/'));
     else if (each.name === 'TemplateString') parts.push(...[...children(each)].some((child) => child.name === 'Interpolation') ? ['\0'] : textOf(module.source, each).slice(1, -1).split('/'));
     else if (each.name === 'FormatString') parts.push('\0');
-    else if (each.name === 'MemberExpression') parts.push(.../\.parents?\b|\.dirname\b|\.url\b/.test(textOf(module.source, each)) ? partsOf(module, each.firstChild, steps) : partsOf(module, each.firstChild, steps));
+    else if (each.name === 'MemberExpression') parts.push(...partsOf(module, each.firstChild, steps));
     else if (each.name === 'VariableName') {
       for (const { at } of scopeAt(module, each.from).lookUp(textOf(module.source, each)) ?? []) {
         const declared = declaredAt(module.source, at);

@@ -27,7 +27,11 @@ export function findPrompts(workspace: string, agentFile: string, agentName: str
   return module === null ? [] : collect(modules, module, agentName);
 }
 
-/** The prompts of one file, as far as it alone tells; those that no agent of the file is seen to use included. Made for a text in the middle of an edit. */
+/**
+ * The prompts of one file, as far as it alone tells; those that no agent of the file is seen to use included (`agents` is empty).
+ * Made for a text in the middle of an edit: milliseconds for a file of usual size.
+ * @param fileName relative to the workspace, so that ids are those that `findPrompts` gives
+ */
 export function promptsIn(fileName: string, text: string): Prompt[] {
   const modules = new Modules((path) => (path === fileName ? text : null));
   const module = modules.get(fileName);

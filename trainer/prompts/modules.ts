@@ -29,7 +29,7 @@ export class Modules {
   get(path: string): Module | null {
     let module = this.known.get(path);
     if (module === undefined) {
-      const text = this.readFile(path);
+      const text = path.startsWith('..') ? null : this.readFile(path);
       module = text === null ? null : readModule(path, text);
       this.known.set(path, module);
     }

@@ -1,5 +1,4 @@
 import type { SyntaxNode } from '@lezer/common';
-import { llmCalls } from '../source/frameworks.ts';
 import { argumentsOf, calleeOf, isText, itemsOf, nodesOf, textOf } from '../source/syntax.ts';
 import { crewConfig } from './calls.ts';
 import { standingOf } from './labels.ts';
@@ -13,15 +12,14 @@ const templates = /^(from_messages|fromMessages|from_template|fromTemplate)$|Pro
 
 /** Follows back all that the parts of an agent send to a model, or make that can only be meant for one. */
 export function traceSinks(tracer: Tracer): void {
-  const { reach } = tracer;
+  const { reach, uses } = tracer;
   // Files that are read on the way have parts of their own.
   for (const module of new Set(reach.parts.map((part) => part.module))) {
-    const calls = new Map(llmCalls(module.program).map(({ call }) => [`${call.at.from}:${call.at.to}`, call]));
     for (const node of nodesOf(module.source.root, ['CallExpression', 'NewExpression', 'DictionaryExpression', 'ObjectExpression'])) {
       if (!reach.has(module, node.from)) continue;
       const callee = node.name.endsWith('Expression') && !/^(Dict|Object)/.test(node.name) ? calleeOf(node) : null;
       if (callee === null) traceMessage(tracer, module, node);
-      else if (calls.has(`${callee.from}:${callee.to}`)) traceModelCall(tracer, module, node, callee);
+      else if (uses.isModelCall(module, callee)) traceModelCall(tracer, module, node, callee);
       else if (isTelling(module, node, callee)) tracer.trace(module, node, toldUse);
     }
   }

@@ -1,17 +1,16 @@
 import { posix } from 'node:path';
 import type { SyntaxNode } from '@lezer/common';
-import type { Binding, Definition } from '../source/program.ts';
 import { children, isText, itemsOf, textOf } from '../source/syntax.ts';
 import { traceCall } from './calls.ts';
-import { declaredAt, memberOf, returnsOf } from './declarations.ts';
+import { returnsOf } from './declarations.ts';
 import { unfilled } from './engines.ts';
 import type { Filling } from './engines.ts';
 import { standingOf } from './labels.ts';
 import type { Standing } from './labels.ts';
 import { isSum } from './literal.ts';
-import { definitionAt, importPath, nodeAt, scopeAt } from './modules.ts';
 import type { Module, Modules } from './modules.ts';
 import type { Reach } from './reach.ts';
+import { traceMember, traceName } from './trace-names.ts';
 import type { Uses } from './uses.ts';
 
 /** How a value gets to the model from where it is looked at. */
@@ -32,6 +31,8 @@ export interface Sink {
 }
 
 const maxDepth = 60;
+/** Values that are taken out of one another beyond this are a loop. */
+const maxKeys = 6;
 const roles = /^(system|user|human|ai|assistant|developer|placeholder|tool|function)$/;
 
 /** Follows values from the calls that reach a model back to the literals they are made of. */
@@ -51,7 +52,7 @@ export class Tracer {
   }
 
   trace(module: Module, node: SyntaxNode | null | undefined, use: Use): void {
-    if (node == null || this.depth > maxDepth) return;
+    if (node == null || this.depth > maxDepth || use.keys.length > maxKeys) return;
     const key = `${module.path}:${node.from}:${node.to}:${node.name}:${use.keys.join('.')}:${use.filling.engine}:${use.filling.replaced.join()}:${use.standing}`;
     if (this.seen.has(key)) return;
     this.seen.add(key);
@@ -68,8 +69,8 @@ export class Tracer {
     }
     const follow = (nodes: Iterable<SyntaxNode | null | undefined>, other: Use = use): void => { for (const each of nodes) this.trace(module, each, other); };
     switch (node.name) {
-      case 'VariableName': this.name(module, node, use); return;
-      case 'MemberExpression': this.member(module, node, use); return;
+      case 'VariableName': traceName(this, module, textOf(module.source, node), node.from, use); return;
+      case 'MemberExpression': traceMember(this, module, node, use); return;
       case 'CallExpression': case 'NewExpression': traceCall(this, module, node, use); return;
       case 'TaggedTemplateExpression': follow([node.lastChild]); return;
       case 'ConditionalExpression': follow(module.source.language === 'python' ? [node.firstChild, node.lastChild] : [node.firstChild?.nextSibling?.nextSibling, node.lastChild]); return;
@@ -79,7 +80,7 @@ export class Tracer {
       case 'ArrayComprehensionExpression': case 'ComprehensionExpression': case 'GeneratorExpression': case 'SetComprehensionExpression': follow([node.firstChild?.nextSibling], below(use)); return;
       case 'ArrayExpression': case 'TupleExpression': case 'SetExpression': this.elements(module, node, use); return;
       case 'DictionaryExpression': case 'ObjectExpression': this.entries(module, node, use); return;
-      case 'ArrowFunction': case 'FunctionExpression': case 'LambdaExpression': follow(returnsOf(node)); return;
+      case 'ArrowFunction': case 'FunctionExpression': case 'LambdaExpression': follow(use.standing === 'told' ? returnsOf(node) : []); return;
     }
   }
 
@@ -118,7 +119,13 @@ export class Tracer {
       if (!/^(placeholder|tool|function)$/.test(role)) this.trace(module, items[1]?.value, below(use));
       return;
     }
-    for (const { value, spread } of items) this.trace(module, value, spread ? use : below(use));
+    // Functions in a list are tools; what they give back is the agent's data.
+    for (const { value, spread } of items) if (!this.isFunction(module, value)) this.trace(module, value, spread ? use : below(use));
+  }
+
+  private isFunction(module: Module, node: SyntaxNode): boolean {
+    if (/^(ArrowFunction|FunctionExpression|LambdaExpression)$/.test(node.name)) return true;
+    return node.name === 'VariableName' && this.uses.calledBy(module, node).some(({ definition }) => definition.kind === 'function');
   }
 
   private entries(module: Module, node: SyntaxNode, use: Use): void {
@@ -136,98 +143,8 @@ export class Tracer {
       const standing = key === name || (key === '*' && standingOf(name, use.standing) !== null) ? use.standing : standingOf(name, use.standing);
       if (standing === null) continue;
       const inner: Use = { ...use, keys: rest, standing };
-      if (shorthand || value === null || value.name === 'PropertyDefinition') this.lookedUp(module, name, node.from, inner);
+      if (shorthand || value === null || value.name === 'PropertyDefinition') traceName(this, module, name, node.from, inner);
       else this.trace(module, value, inner);
-    }
-  }
-
-  private name(module: Module, node: SyntaxNode, use: Use): void {
-    this.lookedUp(module, textOf(module.source, node), node.from, use);
-  }
-
-  private lookedUp(module: Module, name: string, at: number, use: Use): void {
-    const bindings = scopeAt(module, at).lookUp(name);
-    if (bindings === undefined) {
-      this.loopVariable(module, name, at, use);
-      return;
-    }
-    this.bound(module, name, bindings, use);
-  }
-
-  private binding(module: Module, { value, at }: Binding, use: Use): void {
-    const path = importPath(value);
-    if (path !== null) this.imported(module, path, use);
-    else if (value.kind === 'definition') this.returned(module, value.definition, use);
-    else this.declared(module, at, use);
-  }
-
-  /** What a function gives back. As a value it is a callback, which the library calls. */
-  returned(module: Module, definition: Definition, use: Use): void {
-    if (definition.kind !== 'function') return;
-    const node = nodeAt(module, definition.from, definition.to);
-    for (const value of node === null ? [] : returnsOf(node)) this.trace(module, value, use);
-  }
-
-  private imported(module: Module, path: string, use: Use): void {
-    const found = this.modules.imported(module, path);
-    const [key, ...rest] = use.keys;
-    if (found === null || (found.name === null && key === undefined)) return;
-    const exported = this.modules.exported(found.module, found.name ?? key ?? '');
-    const inner = found.name === null ? { ...use, keys: rest } : use;
-    if (exported?.value !== undefined) this.trace(exported.module, exported.value, inner);
-    else if (exported !== null) this.bound(exported.module, exported.name, exported.bindings, inner);
-  }
-
-  private bound(module: Module, name: string, bindings: Binding[], use: Use): void {
-    for (const binding of bindings) this.binding(module, binding, use);
-    for (const { value, keys } of this.uses.changesOf(module, name, bindings)) this.trace(module, value, { ...use, keys: keys(use.keys) });
-  }
-
-  private declared(module: Module, at: { from: number; to: number }, use: Use): void {
-    const declared = declaredAt(module.source, at);
-    switch (declared?.kind) {
-      case 'value': this.trace(module, declared.node, { ...use, keys: [...declared.keys, ...use.keys] }); return;
-      case 'element': this.trace(module, declared.of, { ...use, keys: use.keys }); return;
-      case 'parameter': {
-        this.trace(module, declared.initial, { ...use, keys: [...declared.keys, ...use.keys] });
-        for (const given of this.reach.argumentsFor(module, declared)) this.trace(given.module, given.node, { ...use, keys: [...given.keys, ...declared.keys, ...use.keys] });
-      }
-    }
-  }
-
-  /** `for x in …`, whose names the program does not list. */
-  private loopVariable(module: Module, name: string, at: number, use: Use): void {
-    for (let node: SyntaxNode | null = module.source.root.resolveInner(at, 1); node !== null; node = node.parent) {
-      const isLoop = node.name === 'ForStatement' || node.name.endsWith('ComprehensionExpression') || node.name === 'ComprehensionExpression';
-      const loop = node.getChild('ForOfSpec') ?? node;
-      for (let target = isLoop ? loop.firstChild : null; target !== null && target.name !== 'in' && target.name !== 'of'; target = target.nextSibling) {
-        if (/^Variable(Name|Definition)$/.test(target.name) && textOf(module.source, target) === name) {
-          this.trace(module, (loop.getChild('in') ?? loop.getChild('of'))?.nextSibling, use);
-          return;
-        }
-      }
-    }
-  }
-
-  private member(module: Module, node: SyntaxNode, use: Use): void {
-    const member = memberOf(module.source, node);
-    if (member === null) return;
-    const name = textOf(module.source, member.of);
-    const owner = name === 'self' || name === 'cls' || name === 'this' ? classAt(module, node.from) : null;
-    if (owner === null) {
-      this.trace(module, member.of, { ...use, keys: [member.key, ...use.keys] });
-      return;
-    }
-    this.attribute(module, owner, member.key, use);
-    for (const { value, keys } of this.uses.changesOf(module, `${name}.${member.key}`, null)) this.trace(module, value, { ...use, keys: keys(use.keys) });
-  }
-
-  /** An attribute of the instances of a class, its bases in the same file included. */
-  attribute(module: Module, owner: Definition, key: string, use: Use): void {
-    for (const binding of owner.scope.own(key) ?? []) this.binding(module, binding, use);
-    for (const base of owner.bases) {
-      const bound = base.kind === 'name' ? module.program.root.lookUp(base.name) : undefined;
-      for (const { value } of bound ?? []) if (value.kind === 'definition' && value.definition !== owner) this.attribute(module, value.definition, key, use);
     }
   }
 }
@@ -235,10 +152,4 @@ export class Tracer {
 /** The use of what a list holds. */
 export function below(use: Use): Use {
   return use.keys.length > 0 && (use.keys[0] === '*' || /^\d+$/.test(use.keys[0] ?? '')) ? { ...use, keys: use.keys.slice(1) } : use;
-}
-
-function classAt(module: Module, from: number): Definition | null {
-  let at = definitionAt(module, from);
-  while (at !== null && at.kind !== 'class') at = at.parent;
-  return at;
 }

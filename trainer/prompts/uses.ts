@@ -1,4 +1,5 @@
 import type { SyntaxNode } from '@lezer/common';
+import { llmCalls } from '../source/frameworks.ts';
 import type { Binding, Definition } from '../source/program.ts';
 import { argumentsOf, calleeOf, nodesOf, pathOf, textOf } from '../source/syntax.ts';
 import { definitionAt, importPath, scopeAt } from './modules.ts';
@@ -14,6 +15,7 @@ export class Uses {
   private readonly modules: Modules;
   private readonly changes = new Map<Module, Map<string, Change[]>>();
   private readonly sites = new Map<Definition, CallSite[]>();
+  private readonly modelCalls = new Map<Module, Set<string>>();
   private readonly indexed = new Set<Module>();
 
   constructor(modules: Modules) {
@@ -33,6 +35,16 @@ export class Uses {
       }
     }
     return this.sites.get(definition) ?? [];
+  }
+
+  /** Whether a callee reaches a model: what it gives back is the model's. */
+  isModelCall(module: Module, callee: SyntaxNode): boolean {
+    let calls = this.modelCalls.get(module);
+    if (calls === undefined) {
+      calls = new Set(llmCalls(module.program).map(({ call }) => `${call.at.from}:${call.at.to}`));
+      this.modelCalls.set(module, calls);
+    }
+    return calls.has(`${callee.from}:${callee.to}`);
   }
 
   /** The functions and classes of the user's that a callee can be. */

@@ -14,16 +14,19 @@ export const templateEngines = ['none', 'literal', 'format', 'replace', 'jinja',
 export const PromptVariable = z.object({
   /** As one would call it: `question`, `task.city`. */
   name: z.string(),
-  /** How it is written in `Prompt.text`, e.g. `{question}`, `${task.city}`, `{{ question }}`. In that text these characters mean the variable and nothing else. */
+  /**
+   * How it is written in `Prompt.text`, e.g. `{question}`, `${task.city}`, `{{ question }}`. In that text these characters mean the
+   * variable and nothing else. Jinja and Mustache know it by its name: this is the first tag that reads it, others may too.
+   */
   placeholder: z.string(),
 });
 export type PromptVariable = z.infer<typeof PromptVariable>;
 
 /** A text of the user's source that reaches an LLM call. */
 export const Prompt = z.object({
-  /** `agent.py#SYSTEM`, `agent.ts#answer.2`, `prompts/room.md`: the same as long as the code around it has the same names. */
+  /** `agent.py#SYSTEM`, `agent.ts#answer.messages.user`, `prompts/room.md`, `prompts/all.yaml#room.system`: the same as long as the code around it has the same names. */
   prompt_id: z.string(),
-  /** For people: the variable or function it is in, or the name of the file. */
+  /** For people: the function, variable and role it is in, the keys in a YAML file, or the name of the file. */
   name: z.string(),
   /** Relative to the workspace folder, with forward slashes. */
   file: z.string(),
@@ -34,7 +37,10 @@ export const Prompt = z.object({
   to: z.number().int(),
   /** From 1. */
   line: z.number().int(),
-  /** What the model gets: escapes resolved, line continuations and concatenations joined, doubled braces single, placeholders in place. */
+  /**
+   * What the model gets: escapes resolved, line continuations and concatenations joined, what is written around the literal
+   * (`dedent`, `.strip()`) done, doubled braces single, line breaks `\n`, placeholders in place.
+   */
   text: z.string(),
   variables: z.array(PromptVariable),
   /** Agents (`path:name`) whose calls it reaches. */

@@ -8,6 +8,7 @@ import { Replay } from './replay.ts';
 import { Attempt, AttemptedRollout } from './rollout.ts';
 import { Checkpoint, Run, RunKind, StepMetrics } from './run.ts';
 import { Span } from './span.ts';
+import { TaskList } from './tasks.ts';
 
 /**
  * Messages on the WebSocket `/v1/ws` between the extension and the trainer, JSON text frames.
@@ -15,16 +16,18 @@ import { Span } from './span.ts';
  */
 export const StartRun = z.object({
   kind: RunKind,
-  /** train: path of an agent-trainer.json. */
+  /** Path of an agent-trainer.json. dev and eval: names what the request leaves open; an eval run does its validation tasks, a dry run those it trains on. */
   config_path: z.string().optional(),
   /** dev, eval, optimize: path[:name]. */
   agent: z.string().optional(),
   data: z.string().optional(),
   limit: z.number().int().min(1).optional(),
+  /** eval: of the tasks only these. */
+  task_ids: z.array(z.string()).min(1).optional(),
   /** dev, eval, optimize: policy folder, or endpoint URL; default: the `model` of the agent-trainer.json nearest to the agent. */
   policy: z.string().optional(),
   against: z.string().optional(),
-  /** dev, optimize (endpoints only): instead of `policy`. */
+  /** dev, eval, and optimize (endpoints only): instead of `policy`. */
   model: ChosenModel.optional(),
   /** train, optimize: continue this run. */
   resume: z.string().optional(),
@@ -57,6 +60,8 @@ export const rpcMethods = {
   'runs.export': { params: z.object({ run_id: z.string(), folder: z.string() }), result: z.object({ folder: z.string(), files: z.array(z.string()) }) },
   /** Of a step: those it counted, without those of an interrupted try at it (`metadata.superseded`). */
   'rollouts.list': { params: z.object({ run_id: z.string(), step: z.number().int().optional() }), result: z.array(AttemptedRollout) },
+  /** The validation tasks of an agent-trainer.json, as an evaluation by it and the comparison after a training use them. Runs nothing. */
+  'tasks.list': { params: z.object({ config_path: z.string() }), result: TaskList },
   /** All spans of the rollout's latest attempt (or the given one), in order. */
   'trace.get': { params: z.object({ rollout_id: z.string(), attempt_id: z.string().optional() }), result: z.object({ rollout: AttemptedRollout, spans: z.array(Span), stdout: z.string(), stderr: z.string() }) },
   /** The prompts that reach an agent (`path[:name]`). */

@@ -3,13 +3,14 @@ import type { RunnerConfig } from '../protocol/config.ts';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
 import type { AttemptedRollout } from '../protocol/rollout.ts';
 import type { TrainerEvent } from '../protocol/rpc.ts';
-import type { AttemptEnd, Store, WaitingRollout } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import type { AgentSpec } from './agent-spec.ts';
 import { AttemptExecution, type Gateway } from './attempt.ts';
 import { Connections } from './connections.ts';
 import { deal } from './deal.ts';
 import type { WorkerSpan } from './messages.ts';
-import { environmentOf, Overlays, type Overlay } from './overlays.ts';
+import { environmentOf, type Overlay } from './overlays.ts';
+import { Queue } from './queue.ts';
 import { Reaper } from './reaper.ts';
 import { workerCommand, type WorkerCommand } from './worker-command.ts';
 import { WorkerProcess } from './worker-process.ts';
@@ -42,12 +43,10 @@ const hopeless = 3;
 export class Runner {
   readonly #options: RunnerOptions;
   readonly #workspace: string;
-  readonly #overlays: Overlays;
+  readonly #queue: Queue;
   readonly #workers = new Set<WorkerProcess>();
   readonly #loading = new Set<WorkerProcess>();
   readonly #idle = new Set<WorkerProcess>();
-  /** Overlays under which the agent cannot be loaded, with the reason: their rollouts fail at once. */
-  readonly #unloadable = new Map<Overlay, string>();
   /** What each worker runs, or ran last: late output and spans belong there. */
   readonly #executions = new Map<WorkerProcess, AttemptExecution>();
   readonly #running = new Set<Promise<void>>();
@@ -67,7 +66,7 @@ export class Runner {
   constructor(options: RunnerOptions) {
     this.#options = options;
     this.#workspace = resolve(options.workspace);
-    this.#overlays = new Overlays(options.store, join(this.#workspace, '.agent-trainer', 'cache'));
+    this.#queue = new Queue(options.store, options.run_id, join(this.#workspace, '.agent-trainer', 'cache'));
     this.#target = options.config.n_runners;
   }
 
@@ -167,7 +166,7 @@ export class Runner {
 
   #notLoaded(worker: WorkerProcess, reason: string): void {
     if (worker.overlay === null) this.#failed(reason);
-    else this.#unloadable.set(worker.overlay, reason); // the overlay's fault: without it the agent was loaded
+    else this.#queue.refuse(worker.overlay, reason); // the overlay's fault: without it the agent was loaded
   }
 
   #forget(worker: WorkerProcess): void {
@@ -206,12 +205,20 @@ export class Runner {
 
   #pump(): void {
     if (this.#paused || this.#stopping) return;
+    const { store, run_id } = this.#options;
+    if (this.#brokenReason !== null && this.#workers.size === 0) {
+      // Nobody will ever take them: say so instead of waiting for ever.
+      for (let rollout = store.dequeueRollout(run_id, { run_id }); rollout; rollout = store.dequeueRollout(run_id, { run_id })) {
+        store.finishAttempt(rollout.rollout_id, rollout.attempt!.attempt_id, { outcome: 'infra_error', error: `No worker could be started, ${hopeless} times in a row: ${this.#brokenReason}` });
+      }
+      return;
+    }
     const idle = [...this.#idle].filter((worker) => !worker.isDead);
     let vacant = Math.max(0, this.#target - this.#workers.size);
-    const waiting = this.#waiting(idle.length + this.#loading.size + vacant);
+    const waiting = this.#queue.oldest(idle.length + this.#loading.size + vacant);
     const { matches, spare, wanted } = deal(waiting, idle, [...this.#loading]);
     for (const { rollout: { rollout_id }, worker } of matches) {
-      const rollout = this.#options.store.dequeueRollout(worker.id, { rollout_id });
+      const rollout = store.dequeueRollout(worker.id, { rollout_id });
       if (rollout) this.#execute(worker, rollout);
     }
     for (const overlay of wanted) {
@@ -223,28 +230,6 @@ export class Runner {
       }
       this.#spawn(overlay);
     }
-  }
-
-  /** The oldest waiting rollouts that a worker can be had for; what nobody will ever take fails instead of waiting for ever. */
-  #waiting(limit: number): (WaitingRollout & { overlay: Overlay | null })[] {
-    const { store, run_id } = this.#options;
-    const stuck = this.#brokenReason !== null && this.#workers.size === 0;
-    for (;;) {
-      const waiting = store.waitingRollouts(run_id, limit).map((rollout) => ({ ...rollout, overlay: this.#overlays.of(rollout.resources_id) }));
-      const refused = waiting.filter(({ rollout_id, overlay }) => {
-        if (stuck) return this.#refuse(rollout_id, { outcome: 'infra_error', error: `No worker could be started, ${hopeless} times in a row: ${this.#brokenReason}` });
-        const reason = overlay === null ? undefined : this.#unloadable.get(overlay);
-        return reason !== undefined && this.#refuse(rollout_id, { outcome: 'agent_error', error: reason });
-      });
-      if (refused.length === 0) return waiting;
-    }
-  }
-
-  #refuse(rollout_id: string, end: AttemptEnd): true {
-    const { store, run_id } = this.#options;
-    const rollout = store.dequeueRollout(run_id, { rollout_id });
-    if (rollout) store.finishAttempt(rollout_id, rollout.attempt!.attempt_id, end);
-    return true;
   }
 
   #execute(worker: WorkerProcess, rollout: AttemptedRollout): void {

@@ -58,13 +58,21 @@ export function withoutSecret<R extends Pick<StartRun, 'model'>>(request: R): R 
   return { ...request, model: { kind, url, name } };
 }
 
-/** What dry runs and evaluations need of a request, and the configuration nearest to the agent, if there is one. */
-export function requireAgentAndData(request: Pick<StartRun, 'kind' | 'agent' | 'data'>, workspace: string): { agent: AgentSpec; data: string; config: LoadedConfig | null } {
-  if (request.agent === undefined) throw new TrainerError('bad_input', `A ${request.kind} run needs "agent": path[:name] of the agent.`);
-  if (request.data === undefined) throw new TrainerError('bad_input', `A ${request.kind} run needs "data": a file of tasks.`);
-  const agent = resolveAgent(request.agent, workspace);
-  const file = nearestConfig(agent.file);
-  return { agent, data: path.resolve(workspace, request.data), config: file === null ? null : loadConfig(file) };
+/** What a dry run needs of a request, and its configuration: the one it names, else the nearest to the agent, if there is one. */
+export function requireAgentAndData(request: Pick<StartRun, 'kind' | 'agent' | 'data' | 'config_path'>, workspace: string): { agent: AgentSpec; data: string; config: LoadedConfig | null } {
+  const { agent, named, config } = requireAgent(request, workspace);
+  const data = request.data !== undefined ? path.resolve(workspace, request.data) : named && path.resolve(named.folder, named.config.data.train);
+  if (data === null) throw new TrainerError('bad_input', `A ${request.kind} run needs "data": a file of tasks.`);
+  return { agent, data, config };
+}
+
+/** `named`: the configuration that the request names. */
+export function requireAgent(request: Pick<StartRun, 'kind' | 'agent' | 'config_path'>, workspace: string): { agent: AgentSpec; named: LoadedConfig | null; config: LoadedConfig | null } {
+  const named = request.config_path === undefined ? null : loadConfig(path.resolve(workspace, request.config_path));
+  if (request.agent === undefined && named === null) throw new TrainerError('bad_input', `A ${request.kind} run needs "agent": path[:name] of the agent, or "config_path": an ${configFileName} that names it.`);
+  const agent = request.agent !== undefined ? resolveAgent(request.agent, workspace) : resolveAgent(named!.config.agent, named!.folder);
+  const file = named === null ? nearestConfig(agent.file) : null;
+  return { agent, named, config: file === null ? named : loadConfig(file) };
 }
 
 /** No more workers than tasks. */

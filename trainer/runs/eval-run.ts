@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { evaluate, evaluationNotices, type Evaluation } from '../algorithms/evaluate.ts';
 import { summarise, type RolloutSource } from '../algorithms/rollouts.ts';
 import { loadTasks, type Task } from '../datasets/tasks.ts';
@@ -9,16 +10,17 @@ import type { StartRun } from '../protocol/rpc.ts';
 import type { EvalResult } from '../protocol/run.ts';
 import type { AgentSpec } from '../runner/agent-spec.ts';
 import { agentName, withAgents } from './agents.ts';
-import { modelOfText, withBackend, type ModelSource } from './backends.ts';
-import { requireAgentAndData, runnersFor, withoutKey } from './dev-run.ts';
+import { modelOfText, withBackend, type EditorModels, type ModelSource } from './backends.ts';
+import { configFileName } from './config-file.ts';
+import { modelOf, requireAgent, runnersFor, withoutKey, withoutSecret } from './dev-run.ts';
 import { describeComparison } from './describe-comparison.ts';
 import type { Prepared } from './prepared.ts';
 import { notice, setPhase, type Session } from './session.ts';
+import { loadValidation } from './train-data.ts';
 
 interface EvalPlan {
   agent: AgentSpec;
-  data: string;
-  limit: number | undefined;
+  tasks: () => Promise<Task[]>;
   policy: ModelSource;
   against: ModelSource | null;
   sampling: SamplingOverrides;
@@ -27,13 +29,15 @@ interface EvalPlan {
 }
 
 /** An evaluation of one policy, or of two on the same tasks with the same seeds. Throws TrainerError on a wrong request. */
-export function prepareEval(request: StartRun, workspace: string): Prepared {
-  const { agent, data, config } = requireAgentAndData(request, workspace);
-  if (request.policy === undefined) throw new TrainerError('bad_input', 'An eval run needs "policy": a model folder, or the URL of an OpenAI-compatible server.');
+export function prepareEval(request: StartRun, workspace: string, editor?: EditorModels): Prepared {
+  const { agent, named, config } = requireAgent(request, workspace);
+  const data = request.data === undefined ? null : path.resolve(workspace, request.data);
+  if (data === null && named === null) throw new TrainerError('bad_input', `An eval run needs "data": a file of tasks, or "config_path": an ${configFileName} with validation tasks.`);
+  if (request.policy === undefined && request.model === undefined && named === null) throw new TrainerError('bad_input', 'An eval run needs "policy": a model folder, or the URL of an OpenAI-compatible server.');
   const plan: EvalPlan = {
-    agent, data,
-    limit: request.limit,
-    policy: modelOfText(request.policy, workspace),
+    agent,
+    tasks: async () => chosen(data !== null ? await loadTasks(data) : (await loadValidation(named!.config, named!.folder)).tasks, request),
+    policy: modelOf({ ...request, limit: request.task_ids?.length ?? request.limit }, { agent, config }, workspace, editor),
     against: request.against === undefined ? null : modelOfText(request.against, workspace),
     sampling: config?.config.eval_sampling ?? { temperature: 0 },
     runner: config?.config.runner ?? RunnerConfig.parse({}),
@@ -41,13 +45,23 @@ export function prepareEval(request: StartRun, workspace: string): Prepared {
   };
   return {
     agent: agentName(agent, workspace),
-    config: { request, data, runner: plan.runner, seed: plan.seed, sampling: plan.sampling, policy: withoutKey(plan.policy), against: plan.against && withoutKey(plan.against) },
+    config: { request: withoutSecret(request), data: data ?? named?.config.data, runner: plan.runner, seed: plan.seed, sampling: plan.sampling, policy: withoutKey(plan.policy), against: plan.against && withoutKey(plan.against) },
     execute: (session) => executeEval(session, plan),
   };
 }
 
+/** The tasks that are asked for, in their order. Throws TrainerError 'not_found' when there is no such task. */
+function chosen(tasks: Task[], { task_ids, limit }: Pick<StartRun, 'task_ids' | 'limit'>): Task[] {
+  if (task_ids === undefined) return tasks.slice(0, limit);
+  const known = new Set(tasks.map((task) => task.id));
+  const missing = task_ids.find((id) => !known.has(id));
+  if (missing !== undefined) throw new TrainerError('not_found', `There is no task "${missing}" among the ${tasks.length} tasks to evaluate on. The tasks may have changed: list them again.`);
+  const wanted = new Set(task_ids);
+  return tasks.filter((task) => wanted.has(task.id)).slice(0, limit);
+}
+
 async function executeEval(session: Session, plan: EvalPlan): Promise<EvalResult> {
-  const tasks = await loadTasks(plan.data, { limit: plan.limit });
+  const tasks = await plan.tasks();
   const policy = await evaluateSide(session, plan, 'policy', plan.policy, tasks);
   const { store, run_id } = session;
   if (!plan.against) return { run_id, policy: scoreOf(policy.scores.map(({ reward }) => reward)), against: null, difference: null, rollouts: summarise(store, policy.rollouts) };

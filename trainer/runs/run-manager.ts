@@ -7,10 +7,12 @@ import { Checkpoints } from '../algorithms/checkpoints.ts';
 import type { Checkpoint, Run } from '../protocol/run.ts';
 import type { Candidate } from '../protocol/optimize.ts';
 import type { Prompt } from '../protocol/prompts.ts';
-import { resolveAgent } from '../runner/agent-spec.ts';
+import type { TaskList } from '../protocol/tasks.ts';
 import { parseAs } from '../protocol/validate.ts';
+import { resolveAgent } from '../runner/agent-spec.ts';
 import { newId } from '../store/ids.ts';
 import type { EditorModels } from './backends.ts';
+import { loadConfig } from './config-file.ts';
 import { prepareDebug } from './debug-run.ts';
 import { prepareDev } from './dev-run.ts';
 import { prepareEval } from './eval-run.ts';
@@ -25,6 +27,7 @@ import { prepareReplay } from './replay-run.ts';
 import { notice, runFolder, type RunContext, type Session } from './session.ts';
 import { Searches, type LiveSearch } from './searches.ts';
 import { StallWatch } from './stall-watch.ts';
+import { loadValidation } from './train-data.ts';
 import { checkpointFolder, prepareResume, prepareTrain } from './train-run.ts';
 
 interface ActiveRun { kind: Run['kind']; controller: AbortController; control: RunControl; ended: Promise<Run> }
@@ -52,7 +55,7 @@ export class RunManager {
     const parsed = parseAs(StartRun, request, 'The request');
     const { workspace } = this.#context;
     if (parsed.resume !== undefined) return this.#resume(parsed, parsed.resume, editor);
-    if (parsed.model !== undefined && parsed.kind !== 'dev' && parsed.kind !== 'optimize') throw new TrainerError('bad_input', `"model" is for dry runs and searches; a run of kind "${parsed.kind}" takes its model from its configuration or "policy".`);
+    if (parsed.model !== undefined && parsed.kind === 'train') throw new TrainerError('bad_input', `"model" is for dry runs, evaluations and searches; a run of kind "${parsed.kind}" takes its model from its configuration or "policy".`);
     return this.#begin(parsed.kind, parsed.replay ? prepareReplay(parsed, parsed.replay, this.#context) : prepare[parsed.kind](parsed, workspace, editor));
   }
 
@@ -125,6 +128,13 @@ export class RunManager {
 
   setRunners(run_id: string, n: number): Run {
     return this.#control(run_id, 'changed').setRunners(n);
+  }
+
+  /** The validation tasks of a configuration. Throws TrainerError 'not_found' or 'bad_input'. */
+  async tasks(config_path: string): Promise<TaskList> {
+    const { config, folder } = loadConfig(path.resolve(this.#context.workspace, config_path));
+    const { file, tasks } = await loadValidation(config, folder);
+    return { agent: config.agent, file, tasks: tasks.map(({ id, input, line }) => ({ task_id: id, input, line })) };
   }
 
   /** Complete checkpoints of a run, oldest first; none of a run that trains nothing. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
-import { assertDisjoint, splitTasks } from '../datasets/split.ts';
+import { assertDisjoint, splitTasks, type Split } from '../datasets/split.ts';
 import { loadTasks, type Task } from '../datasets/tasks.ts';
 import type { TrainConfig } from '../protocol/config.ts';
 
@@ -14,11 +14,10 @@ export interface TrainData {
 }
 
 /** Both sides of a training run's tasks; paths are relative to `folder`. Throws TrainerError 'bad_input' on a bad or empty file. */
-export async function loadTrainData({ data, seed }: TrainConfig, folder: string): Promise<TrainData> {
+export async function loadTrainData(config: TrainConfig, folder: string): Promise<TrainData> {
+  const { data } = config;
   const all = await loadTasks(path.resolve(folder, data.train));
-  const sides = data.validation === undefined
-    ? splitTasks(all, { validation_share: data.validation_share, seed })
-    : { train: all, validation: await loadTasks(path.resolve(folder, data.validation)) };
+  const sides = data.validation === undefined ? splitOf(config, all) : { train: all, validation: await loadTasks(path.resolve(folder, data.validation)) };
   const train = sides.train.slice(0, data.limit);
   const validation = sides.validation.slice(0, data.limit);
   return {
@@ -26,4 +25,16 @@ export async function loadTrainData({ data, seed }: TrainConfig, folder: string)
     warnings: assertDisjoint(train, validation),
     fingerprint: createHash('sha256').update(JSON.stringify([train, validation].map((side) => side.map(({ id, input }) => [id, input])))).digest('hex'),
   };
+}
+
+/** The validation side alone, and the file it is from. Throws as loadTrainData does. */
+export async function loadValidation(config: TrainConfig, folder: string): Promise<{ file: string; tasks: Task[] }> {
+  const { data } = config;
+  const file = path.resolve(folder, data.validation ?? data.train);
+  const tasks = await loadTasks(file);
+  return { file, tasks: (data.validation === undefined ? splitOf(config, tasks).validation : tasks).slice(0, data.limit) };
+}
+
+function splitOf({ data, seed }: TrainConfig, tasks: Task[]): Split {
+  return splitTasks(tasks, { validation_share: data.validation_share, seed });
 }

@@ -39,6 +39,7 @@ export const handlers: Handlers = {
     requireRun(store, run_id);
     return store.listRollouts({ run_id, ...(step === undefined ? {} : { step }) });
   },
+  'tasks.list': ({ runs }, { config_path }) => runs.tasks(config_path),
   'trace.get': ({ store }, { rollout_id, attempt_id }) => ({
     rollout: requireRollout(store, rollout_id),
     spans: store.listSpans(rollout_id, attempt_id),

@@ -1,12 +1,12 @@
 import type { SyntaxNode } from '@lezer/common';
+import { answerFields } from '../../../trainer/protocol/tasks.ts';
 import { descendants, itemsOf, unquoted } from '../../../trainer/source/syntax.ts';
 import type { AgentView, Rule } from '../finding.ts';
 import { finding } from '../finding.ts';
 import { Flow } from '../flow.ts';
 import { taskReads } from '../task-reads.ts';
 
-/** Fields of a task that hold what the agent should find. */
-const answers = new Set(['answer', 'answers', 'expected', 'expected_answer', 'expectedAnswer', 'expected_output', 'expectedOutput', 'expected_result', 'label', 'labels', 'target', 'solution', 'ground_truth', 'groundTruth', 'gold', 'gold_answer', 'reference', 'reference_answer', 'correct', 'correct_answer']);
+const answers = new Set<string>(answerFields);
 
 /** The answer of the task flows into the prompt: the agent learns to copy it, and scores well until the day there is none. */
 export const answerLeak: Rule = (view) => {

@@ -92,6 +92,32 @@ describe('dry runs and evaluations', function () {
     assert.ok(chats(weak).every(({ body }) => body['temperature'] === 0));
   });
 
+  it('a configuration names agent, tasks and model of an evaluation, which does the validation tasks or some of them', async () => {
+    workspace.write('heldout.jsonl', letterTasks(3, 10));
+    workspace.write('deep/agent-trainer.json', { agent: '../agent.py', data: { train: '../tasks.jsonl', validation: '../heldout.jsonl' }, model: { endpoint: model.url, name: 'tiny' }, eval_sampling: { temperature: 0.25 } });
+    const config_path = 'deep/agent-trainer.json';
+    const { agent, file, tasks } = await trainer.runs.tasks(config_path);
+    assert.deepEqual([agent, file], ['../agent.py', path.join(workspace.folder, 'heldout.jsonl')]);
+    assert.deepEqual(tasks.map(({ task_id, line }) => [task_id, line]), [['q10', 1], ['q11', 2], ['q12', 3]]);
+    assert.equal(model.requests.length, 0);
+
+    const all = await toEnd({ kind: 'eval', config_path });
+    assert.equal(all.status, 'succeeded', all.error ?? '');
+    assert.equal(all.agent, 'agent.py');
+    assert.deepEqual(EvalResult.parse(all.result).policy, { mean_reward: 0.5, n: 3 });
+    assert.equal(model.requests.at(-1)?.body['temperature'], 0.25);
+    const two = await toEnd({ kind: 'eval', config_path, task_ids: ['q12', 'q10'] });
+    assert.deepEqual(trainer.store.listRollouts({ run_id: two.run_id }).map(({ task_id }) => task_id), ['q10', 'q12']);
+    assert.match((await toEnd({ kind: 'eval', config_path, task_ids: ['q1'] })).error ?? '', /no task "q1" among the 3 tasks/);
+
+    const other = await serve('e!!!!!!!');
+    const chosen = await toEnd({ kind: 'eval', config_path, task_ids: ['q10'], model: { kind: 'endpoint', url: other.url, name: 'tiny', api_key: 'secret' } });
+    assert.deepEqual(EvalResult.parse(chosen.result).policy, { mean_reward: 0.125, n: 1 });
+    assert.ok(!JSON.stringify(chosen.config).includes('secret'));
+    const dry = await toEnd({ kind: 'dev', config_path, limit: 2 });
+    assert.deepEqual(trainer.store.listRollouts({ run_id: dry.run_id }).map(({ task_id }) => task_id), ['q0', 'q1']);
+  });
+
   it('says what is wrong with a request, and with an agent that cannot be loaded', async () => {
     refused({ kind: 'dev', data: 'tasks.jsonl' }, /needs "agent"/);
     refused({ kind: 'dev', agent: 'agent.py' }, /needs "data"/);

@@ -20,7 +20,7 @@ describe('what an endpoint can do', () => {
 
   it('means something for tuning and training', () => {
     assert.equal(capabilityMeaning(capabilities()), 'Prompt tuning: Yes. Reinforcement learning: No.');
-    assert.equal(capabilityMeaning(capabilities({ token_ids: yes })), 'Prompt tuning: yes. Reinforcement learning: yes.');
+    assert.equal(capabilityMeaning(capabilities({ token_ids: yes })), 'Prompt tuning: Yes. Reinforcement learning: Yes.');
     assert.match(capabilityMeaning(capabilities({ chat: no })), /nothing can be run/);
   });
 });

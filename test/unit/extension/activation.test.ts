@@ -7,8 +7,8 @@ import { root } from '../../vscode/real-vscode.ts';
 describe('what every window loads', () => {
   it('is our own code alone: libraries come with the first use of what needs them', async () => {
     const { extension } = await import(join(root, 'scripts', 'build.mjs')) as { extension: BuildOptions };
-    const { metafile } = await build({ ...extension, absWorkingDir: root, sourcemap: false, write: false, metafile: true });
-    const loaded = atOnce(metafile.outputs, 'dist/extension/main.js');
+    const { metafile } = await build({ ...extension, absWorkingDir: root, plugins: [], sourcemap: false, write: false, metafile: true });
+    const loaded = atOnce(metafile.outputs, 'dist/extension/main.cjs');
     const inputs = [...loaded].flatMap((file) => Object.keys(metafile.outputs[file]?.inputs ?? {}));
     assert.ok(inputs.includes('src/extension.ts'));
     assert.deepEqual(inputs.filter((input) => input.includes('node_modules')), []);

@@ -53,7 +53,8 @@ describe('texts in the user’s language', () => {
 
 const shownProperties = new Set(['title', 'label', 'description', 'detail', 'tooltip', 'placeHolder', 'placeholder', 'prompt', 'note', 'help', 'hint', 'aria-label', 'aria-valuetext', 'statusText', 'facts']);
 const shownArguments = /(^|\.)(show(Information|Warning|Error)Message|setText|button|TrainerError|setStatusBarMessage)$/;
-const unseen = /(^|\.)(info|warn|debug|trace|background|log|test|includes|querySelector|createElement|get|asWebviewUri|failed)$|^(Range)?Error$/;
+/** What goes to the log, or is no text at all. */
+const unseen = /(^|\.)(inBackground|remember|info|warn|debug|trace|background|log|test|includes|startsWith|querySelector|createElement|get|asWebviewUri|failed)$|^(Range)?Error$/;
 /** Names, units of measure, examples and what goes to a model or a shell, not to the user; pages of HTML; code that is written into sources. */
 const notTexts = /^(Agent Trainer|http:\/\/|Bearer |content-type: |\$\([\w~-]+\) $|rollouts$|calls$|short$|numeric$|2-digit$|assistant$|exception\.|color-mix|\.swatch |<|\s*"?>|export default |task: unknown$|GEPA$|APO$|\.endpoint, )/;
 

@@ -12,6 +12,7 @@ import { applyPrompt } from '../../../trainer/prompts/apply-prompt.ts';
 import { unfilled } from '../../../trainer/prompts/engines.ts';
 import type { Filling } from '../../../trainer/prompts/engines.ts';
 import { readPrompt } from '../../../trainer/prompts/read-prompt.ts';
+import { applyEdits } from '../../../trainer/prompts/text-edit.ts';
 import { literalCases } from '../../fixtures/prompts/literals.ts';
 import type { LiteralCase } from '../../fixtures/prompts/literals.ts';
 
@@ -21,7 +22,7 @@ const runs = 600;
 function promptIn(file: string, text: string, filling: Filling = unfilled): Prompt {
   const source = parseSource(file, text);
   assert(source !== null);
-  const from = text.indexOf('/*<*/') >= 0 ? text.indexOf('/*<*/') : text.indexOf('PROMPT = ');
+  const from = text.indexOf('PROMPT = ');
   const nodes = nodesOf(source.root, ['String', 'FormatString', 'ContinuedString', 'TemplateString', 'BinaryExpression']).filter((node) => node.from > from).sort((a, b) => b.to - b.from - (a.to - a.from));
   for (const node of nodes) {
     const read = readPrompt(source, node, filling);
@@ -33,9 +34,9 @@ function promptIn(file: string, text: string, filling: Filling = unfilled): Prom
 }
 
 function applied(text: string, prompt: Prompt, newText: string): string {
-  const [edit, ...more] = applyPrompt(text, prompt, newText);
-  assert(edit !== undefined && more.length === 0);
-  return text.slice(0, edit.from) + edit.insert + text.slice(edit.to);
+  const edits = applyPrompt(text, prompt, newText);
+  assert.equal(edits.length, 1);
+  return applyEdits(text, edits);
 }
 
 function check(file: string, { before, code, after, filling }: LiteralCase, newText: (prompt: Prompt) => string): { text: string; wanted: string; prompt: Prompt } {
@@ -59,7 +60,7 @@ describe('writing a new text into a literal', () => {
     fc.assert(fc.property(literalCases('python'), ({ literal, newText }) => {
       const { text, wanted, prompt } = check('agent.py', literal, newText);
       const path = join(folder, `${files.length}.py`);
-      writeFileSync(path, text.includes('\r') ? text : text);
+      writeFileSync(path, text);
       files.push({ path, wanted: valued(wanted, prompt, literal) });
     }), { numRuns: runs, seed: 7 });
     writeFileSync(join(folder, 'cases.json'), JSON.stringify(files));
@@ -79,9 +80,9 @@ describe('writing a new text into a literal', () => {
 });
 
 /** What the program makes of a text: every variable filled in. */
-function valued(text: string, prompt: Prompt, { values, filling }: LiteralCase): string {
-  // A format template is not filled in by these files: its braces are still doubled.
-  const pattern = prompt.variables.map(({ placeholder }) => placeholder).sort((a, b) => b.length - a.length).map((each) => each.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|');
-  if (pattern === '') return filling === undefined ? text : text;
-  return text.replace(new RegExp(pattern, 'g'), (placeholder) => values[placeholder] ?? assert.fail(placeholder));
+function valued(text: string, { variables }: Prompt, { values }: LiteralCase): string {
+  const longestFirst = variables.map(({ placeholder }) => placeholder).sort((a, b) => b.length - a.length);
+  if (longestFirst.length === 0) return text;
+  const pattern = new RegExp(longestFirst.map((each) => each.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|'), 'g');
+  return text.replace(pattern, (placeholder) => values[placeholder] ?? assert.fail(placeholder));
 }

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { compare } from '../../../trainer/evaluation/compare.ts';
 import { TrainConfig } from '../../../trainer/protocol/config.ts';
 import { describeComparison } from '../../../trainer/runs/describe-comparison.ts';
-import { loadTrainData } from '../../../trainer/runs/train-data.ts';
+import { loadTrainData, loadValidation } from '../../../trainer/runs/train-data.ts';
 
 describe('data of a training run', () => {
   let folder: string;
@@ -22,6 +22,15 @@ describe('data of a training run', () => {
     assert.deepEqual([train.length, validation.length], [15, 5]);
     assert.deepEqual(warnings, []);
     assert.deepEqual((await load({ train: 'all.jsonl', validation_share: 0.25 })).validation, validation);
+  });
+
+  it('an evaluation gets the same validation tasks as the comparison after a training', async () => {
+    write('all.jsonl', range(0, 20));
+    write('heldout.jsonl', range(20, 23));
+    for (const [data, file] of [[{ train: 'all.jsonl', limit: 3 }, 'all.jsonl'], [{ train: 'all.jsonl', validation: 'heldout.jsonl' }, 'heldout.jsonl']] as const) {
+      const config = TrainConfig.parse({ agent: 'a.py', model: { path: 'p' }, data, seed: 5 });
+      assert.deepEqual(await loadValidation(config, folder), { file: path.join(folder, file), tasks: (await loadTrainData(config, folder)).validation });
+    }
   });
 
   it('limits each side, and warns of tasks on both', async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
-import { commands } from '../../../src/ids.ts';
+import { commands, tools } from '../../../src/ids.ts';
 import { startOpenAIServer } from '../../fixtures/openai-server.ts';
 import type { OpenAIServer } from '../../fixtures/openai-server.ts';
 import { until } from '../poll.ts';
@@ -66,6 +66,49 @@ describe('the extension in its host', () => {
     await until(() => remembered().runs[0]?.status === 'succeeded');
     assert.equal(remembered().runs[0]?.kind, 'dev');
     assert.equal(model.requests.filter((request) => request.path.endsWith('/chat/completions')).length, 3);
+  });
+
+  it('gives a language model the agents, a dry run, and the reason of a reward', async () => {
+    const { token } = new vscode.CancellationTokenSource();
+    const invoke = async <T>(name: string, input: object): Promise<T> => {
+      const { content } = await vscode.lm.invokeTool(name, { input, toolInvocationToken: undefined }, token);
+      return JSON.parse((content[0] as vscode.LanguageModelTextPart).value) as T;
+    };
+    for (const name of Object.values(tools)) assert.ok(vscode.lm.tools.some((tool) => tool.name === name), name);
+    const { agents } = await invoke<{ agents: { agent: string; can_run: boolean; last_mean_reward: number | null }[] }>(tools.listAgents, {});
+    const greeter = agents.find(({ agent: each }) => each === 'greeter.py:greet');
+    assert.deepEqual([greeter?.can_run, greeter?.last_mean_reward], [true, 1]);
+
+    const { rollouts, mean_reward } = await invoke<{ mean_reward: number; rollouts: { rollout_id: string; outcome: string; reward: number; answer: string }[] }>(tools.dryRun, { agent: 'greeter.py:greet', tasks: 2 });
+    assert.equal(mean_reward, 1);
+    assert.deepEqual(rollouts.map(({ outcome, reward, answer }) => [outcome, reward, answer]), [['scored', 1, 'Hello.'], ['scored', 1, 'Hello.']]);
+    for (const input of [{ rollout_id: rollouts[1]?.rollout_id }, { agent: 'greeter.py:greet' }]) {
+      const { reward, rewards, calls, answer } = await invoke<{ reward: number; answer: string; rewards: { value: number; credits_calls: number[] }[]; calls: { said: string; credit: number }[] }>(tools.explainReward, input);
+      assert.deepEqual([reward, answer, calls.map(({ said, credit }) => [said, credit])], [1, 'Hello.', [['Hello.', 1]]]);
+      assert.deepEqual(rewards.map(({ value, credits_calls }) => [value, credits_calls]), [[1, [0]]]);
+    }
+    await assert.rejects(invoke(tools.dryRun, { agent: 'nobody.py:none' }), /no agent "nobody\.py:none".*greeter\.py:greet/);
+    await assert.rejects(invoke(tools.dryRun, { agent: 'greeter.py:greet', tasks: 6 }), /tasks/);
+    await assert.rejects(invoke(tools.explainReward, { rollout_id: 'ro-none' }), /no rollout ro-none/);
+  });
+
+  it('has tasks for each configuration, which run in a terminal and mark where an agent failed', async () => {
+    const broken = join(folder, 'broken');
+    mkdirSync(broken);
+    writeFileSync(join(broken, 'agent.py'), 'from agent_trainer import rollout\n\n@rollout\ndef fails(task, llm):\n    raise ValueError("not today")\n');
+    writeFileSync(join(broken, 'tasks.jsonl'), '{"name": "Ada"}\n');
+    writeFileSync(join(broken, 'agent-trainer.json'), JSON.stringify({ agent: 'agent.py:fails', data: { train: 'tasks.jsonl' }, model: { endpoint: model.url, name: 'tiny' } }));
+    const tasks = await vscode.tasks.fetchTasks({ type: 'agent-trainer' });
+    assert.deepEqual(tasks.map(({ name }) => name).sort(), ['agent-trainer.json', 'broken/agent-trainer.json'].flatMap((config) => ['dev', 'eval', 'train'].map((command) => `${command} ${config}`)).sort());
+    const run = async (name: string): Promise<number | undefined> => {
+      const ended = new Promise<number | undefined>((resolve) => { vscode.tasks.onDidEndTaskProcess(({ execution, exitCode }) => { if (execution.task.name === name) resolve(exitCode); }); });
+      await vscode.tasks.executeTask(tasks.find((task) => task.name === name) ?? assert.fail(name));
+      return ended;
+    };
+    assert.equal(await run('eval agent-trainer.json'), 0);
+    assert.equal(await run('dev broken/agent-trainer.json'), 1);
+    await until(() => vscode.languages.getDiagnostics(vscode.Uri.file(join(broken, 'agent.py'))).some(({ message, range }) => message.includes('ValueError: not today') && range.start.line === 4));
+    rmSync(broken, { recursive: true });
   });
 
   it('starts the trainer again when it is killed', async () => {

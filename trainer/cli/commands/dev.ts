@@ -1,20 +1,20 @@
 import type { Command } from 'commander';
 import { DevResult } from '../../protocol/run.ts';
-import { integerArgument, runAndPrint } from '../run-command.ts';
+import { agentOrConfig, integerArgument, runAndPrint } from '../run-command.ts';
 
-interface Options { data: string; limit: number; policy?: string; json?: boolean }
+interface Options { data?: string; limit: number; policy?: string; json?: boolean }
 
-/** `dev AGENT --data FILE`: run the agent on a few tasks and show what came back. Fails when no rollout has a reward. */
+/** `dev AGENT --data FILE` or `dev CONFIG`: run the agent on a few tasks and show what came back. Fails when no rollout has a reward. */
 export function addDevCommand(program: Command): void {
   program.command('dev')
     .description('dry run: the agent on a few tasks')
-    .argument('<agent>', 'path[:name]')
-    .requiredOption('--data <file>', 'tasks: JSONL, JSON, CSV or parquet')
+    .argument('<agent>', 'path[:name], or an agent-trainer.json')
+    .option('--data <file>', 'tasks: JSONL, JSON, CSV or parquet (default: the training tasks of the agent-trainer.json given)')
     .option('--limit <n>', 'number of tasks', integerArgument('--limit'), 10)
     .option('--policy <p>', 'model folder or OpenAI-compatible URL[#model] (default: the model of the nearest agent-trainer.json)')
     .option('--json', 'print one JSON object')
     .action(async (agent: string, { data, limit, policy, json }: Options, command: Command) => {
-      const result = DevResult.parse(await runAndPrint(command, { kind: 'dev', agent, data, limit, policy }, json === true));
+      const result = DevResult.parse(await runAndPrint(command, { kind: 'dev', ...agentOrConfig(agent), data, limit, policy }, json === true));
       if (result.rollouts.every(({ reward }) => reward === null)) process.exitCode = 1; // for scripts: nothing came back
     });
 }

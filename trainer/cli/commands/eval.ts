@@ -1,19 +1,20 @@
 import type { Command } from 'commander';
-import { integerArgument, runAndPrint } from '../run-command.ts';
+import { agentOrConfig, integerArgument, runAndPrint } from '../run-command.ts';
 
-interface Options { data: string; policy: string; against?: string; limit?: number; json?: boolean }
+interface Options { data?: string; policy?: string; tasks?: string[]; against?: string; limit?: number; json?: boolean }
 
-/** `eval AGENT --data FILE --policy P [--against Q]`: score a policy, or compare two on the same tasks. */
+/** `eval AGENT --data FILE --policy P [--against Q]` or `eval CONFIG`: score a policy, or compare two on the same tasks. */
 export function addEvalCommand(program: Command): void {
   program.command('eval')
     .description('score a policy on tasks, or compare two on the same tasks')
-    .argument('<agent>', 'path[:name]')
-    .requiredOption('--data <file>', 'tasks: JSONL, JSON, CSV or parquet')
-    .requiredOption('--policy <p>', 'model folder or OpenAI-compatible URL[#model]')
+    .argument('<agent>', 'path[:name], or an agent-trainer.json')
+    .option('--data <file>', 'tasks: JSONL, JSON, CSV or parquet (default: the validation tasks of the agent-trainer.json given)')
+    .option('--policy <p>', 'model folder or OpenAI-compatible URL[#model] (default: the model of the agent-trainer.json given)')
     .option('--against <q>', 'a second one to compare with')
     .option('--limit <n>', 'number of tasks', integerArgument('--limit'))
+    .option('--tasks <ids...>', 'only these tasks; agent-trainer tasks lists them')
     .option('--json', 'print one JSON object')
-    .action(async (agent: string, { json, ...request }: Options, command: Command) => {
-      await runAndPrint(command, { kind: 'eval', agent, ...request }, json === true);
+    .action(async (agent: string, { json, tasks, ...request }: Options, command: Command) => {
+      await runAndPrint(command, { kind: 'eval', ...agentOrConfig(agent), task_ids: tasks, ...request }, json === true);
     });
 }
