@@ -1,5 +1,4 @@
 import { basename } from 'node:path';
-import { mostEditorTasks } from '../../trainer/protocol/endpoints.ts';
 import { TrainerError } from '../../trainer/protocol/errors.ts';
 import { pickAgent } from '../agents/pick-agent.ts';
 import { answerAsks } from '../models/answer-asks.ts';
@@ -28,7 +27,7 @@ export async function debugRollout(services: Services, argument: unknown): Promi
   const tasks = await chooseTasks(services, workspace, agent.file.fsPath, reference);
   if (tasks === undefined) return;
   const client = await services.whileStarting(workspace, () => workspace.client());
-  const model = tasks.config !== null ? { kind: 'configured' as const } : await pickModel(services, workspace, { configured: null, proceed: l10n.t('Debug with this model'), editorNote: l10n.t('For at most {0} tasks at a time', mostEditorTasks) });
+  const model = tasks.config !== null ? { kind: 'configured' as const } : await pickModel(services, workspace, { configured: null, proceed: l10n.t('Debug with this model') });
   if (model === undefined) return;
   const task = await askNumber(vscode, { title: l10n.t('Which task of {0}? Its number, from 1', basename(tasks.data)), value: 1, most: mostTasks });
   if (task === undefined) return;

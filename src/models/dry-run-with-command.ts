@@ -22,10 +22,7 @@ export async function dryRunWith(services: Services, argument: unknown): Promise
   const tasks = await chooseTasks(services, workspace, agent.file.fsPath, reference);
   if (tasks === undefined) return;
   const client = await services.whileStarting(workspace, () => workspace.client());
-  const model = await pickModel(services, workspace, {
-    configured: tasks.config === null ? null : { label: l10n.t('Model of agent-trainer.json'), description: vscode.workspace.asRelativePath(tasks.config) },
-    proceed: l10n.t('Dry run with this model'), editorNote: l10n.t('For at most {0} tasks at a time', mostEditorTasks),
-  });
+  const model = await pickModel(services, workspace, { configured: tasks.config === null ? null : vscode.workspace.asRelativePath(tasks.config), proceed: l10n.t('Dry run with this model') });
   if (model === undefined) return;
   const limit = await askNumber(vscode, { title: l10n.t('How many tasks of {0}?', basename(tasks.data)), value: 5, most: model.kind === 'editor' ? mostEditorTasks : mostTasks });
   if (limit === undefined) return;

@@ -1,4 +1,5 @@
 import type { ChosenModel, EndpointCapabilities } from '../../trainer/protocol/endpoints.ts';
+import { mostEditorTasks } from '../../trainer/protocol/endpoints.ts';
 import type { Services } from '../services.ts';
 import type { Workspace } from '../workspace.ts';
 import { probe, showCapabilities } from './capability-step.ts';
@@ -10,20 +11,18 @@ export type PickedModel = { kind: 'configured' } | ChosenModel;
 type Choice = { kind: 'configured' } | { kind: 'endpoint'; endpoint: Endpoint } | { kind: 'editor'; id: string; name: string } | { kind: 'enter' };
 
 export interface PickModelOptions {
-  /** The choice that is there anyway, with what it is called; null: there is none. */
-  configured: { label: string; description: string } | null;
+  /** What the choice that is there anyway says; null: there is none. */
+  configured: string | null;
   proceed: string;
-  /** Default: which model should answer the agent. */
-  title?: string;
-  /** Offers the models of the editor, with a note on what they are for; undefined: does not. */
-  editorNote?: string | undefined;
+  /** `many-rollouts`: answers the agent more often than the terms of the editor's models allow. */
+  role?: 'agent' | 'many-rollouts' | 'optimizer';
 }
 
 /** The model that shall answer, as the user chooses it. undefined: none chosen. @throws TrainerError when it does not answer */
 export async function pickModel(services: Services, workspace: Workspace, options: PickModelOptions): Promise<PickedModel | undefined> {
   const { vscode } = services;
   const items = choices(services, workspace, options);
-  const choice = (await vscode.window.showQuickPick(items, { title: options.title ?? vscode.l10n.t('Which model should answer the agent?'), matchOnDescription: true, ignoreFocusOut: true }))?.choice;
+  const choice = (await vscode.window.showQuickPick(items, { title: options.role === 'optimizer' ? vscode.l10n.t('Which model should rewrite the prompts?') : vscode.l10n.t('Which model should answer the agent?'), matchOnDescription: true, ignoreFocusOut: true }))?.choice;
   if (choice === undefined || choice.kind === 'configured' || choice.kind === 'editor') return choice;
   const known = choice.kind === 'enter' ? await enterEndpoint(services, workspace) : { endpoint: choice.endpoint, capabilities: await probe(services, workspace, choice.endpoint) };
   if (known === undefined) return undefined;
@@ -36,19 +35,19 @@ export async function pickModel(services: Services, workspace: Workspace, option
 
 interface Item { label: string; description: string; detail?: string; choice: Choice }
 
-async function choices({ vscode, endpoints, log }: Services, workspace: Workspace, { configured, editorNote }: PickModelOptions): Promise<Item[]> {
+async function choices({ vscode, endpoints, log }: Services, workspace: Workspace, { configured, role = 'agent' }: PickModelOptions): Promise<Item[]> {
   const { l10n, lm } = vscode;
   const [servers, models] = await Promise.all([
     workspace.client().then((client) => client.call('models.discover', {})),
-    editorNote === undefined ? [] : Promise.resolve(lm.selectChatModels()).catch((error: unknown) => { log.background('The models of the editor could not be listed', error); return []; }),
+    role === 'many-rollouts' ? [] : Promise.resolve(lm.selectChatModels()).catch((error: unknown) => { log.background('The models of the editor could not be listed', error); return []; }),
   ]);
   const found = servers.flatMap(({ name, url, models: names }) => names.map((model): Item => ({ label: `$(server) ${model}`, description: l10n.t('{0} on this machine', name), choice: { kind: 'endpoint', endpoint: { url, name: model } } })));
   const urls = new Set(servers.map(({ url }) => url));
   return [
-    ...(configured === null ? [] : [{ label: `$(home) ${configured.label}`, description: configured.description, choice: { kind: 'configured' } } satisfies Item]),
+    ...(configured === null ? [] : [{ label: '$(home) ' + (role === 'optimizer' ? l10n.t('The agent’s own model') : l10n.t('Model of agent-trainer.json')), description: configured, choice: { kind: 'configured' } } satisfies Item]),
     ...found,
     ...endpoints.list().filter(({ url }) => !urls.has(url)).map((endpoint): Item => ({ label: `$(globe) ${endpoint.name ?? endpoint.url}`, description: endpoint.name === undefined ? '' : endpoint.url, choice: { kind: 'endpoint', endpoint } })),
-    ...models.map((model): Item => ({ label: `$(comment-discussion) ${model.name}`, description: l10n.t('{0}, through VS Code', model.vendor), detail: editorNote ?? '', choice: { kind: 'editor', id: model.id, name: model.name } })),
+    ...models.map((model): Item => ({ label: `$(comment-discussion) ${model.name}`, description: l10n.t('{0}, through VS Code', model.vendor), detail: role === 'optimizer' ? l10n.t('Only criticises and rewrites') : l10n.t('For at most {0} tasks at a time', mostEditorTasks), choice: { kind: 'editor', id: model.id, name: model.name } })),
     { label: '$(add) ' + l10n.t('Enter an endpoint…'), description: l10n.t('Any OpenAI-compatible server'), choice: { kind: 'enter' } },
   ];
 }

@@ -37,15 +37,9 @@ export async function chooseData({ vscode }: Services, desk: PromptDesk, { agent
 export async function chooseModel(services: Services, desk: PromptDesk, { workspace, config, setup }: OnDesk, of: 'agent' | 'optimizer'): Promise<void> {
   const { l10n, workspace: files } = services.vscode;
   if (!mayRun(services.vscode)) return;
-  const forAgent = of === 'agent';
-  const own = forAgent
-    ? (config === null ? null : { label: l10n.t('Model of agent-trainer.json'), description: files.asRelativePath(config) })
-    : { label: l10n.t('The agent’s own model'), description: '' };
-  const picked = await pickModel(services, workspace, {
-    configured: own, proceed: l10n.t('Use this model'),
-    ...(forAgent ? {} : { title: l10n.t('Which model should rewrite the prompts?'), editorNote: l10n.t('Criticises and rewrites; for each rollout the agent keeps its own model') }),
-  });
-  if (picked !== undefined) desk.set({ setup: { ...setup, [forAgent ? 'model' : 'optimizer']: picked.kind === 'configured' ? null : picked } });
+  const configured = of === 'optimizer' ? '' : config === null ? null : files.asRelativePath(config);
+  const picked = await pickModel(services, workspace, { configured, proceed: l10n.t('Use this model'), role: of === 'agent' ? 'many-rollouts' : 'optimizer' });
+  if (picked !== undefined) desk.set({ setup: { ...setup, [of === 'agent' ? 'model' : 'optimizer']: picked.kind === 'configured' ? null : picked } });
 }
 
 /** Opens a prompt in its file, selected. @throws TrainerError */
