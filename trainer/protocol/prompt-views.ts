@@ -60,8 +60,6 @@ export interface CandidateRow {
   /** The state and where the text came from. */
   note: string;
   score: string;
-  /** 0…1 among the scores of the search; null without a score. */
-  share: number | null;
   wins: number;
   losses: number;
   best: boolean;
@@ -132,7 +130,7 @@ export interface SearchView {
 }
 
 /** An earlier search of the agent. */
-export interface HistoryItem { run_id: string; title: string; note: string; status: RunHeader['status']; shown: boolean; /** Whether its best text, or the one it began with, is in the source now. */ applied: 'best' | 'original' | null; apply: boolean; restore: boolean }
+export interface HistoryItem { run_id: string; title: string; note: string; status: RunHeader['status']; shown: boolean; /** Its best text is in the source now. */ applied: boolean; apply: boolean; restore: boolean }
 
 export interface PromptsView {
   /** In an untrusted workspace nothing runs. */

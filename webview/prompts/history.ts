@@ -12,7 +12,7 @@ export function historyView(events: Events): { element: HTMLElement; update: (it
     h('span', { class: 'dot', 'data-status': status, 'aria-hidden': 'true' }),
     h('button', { type: 'button', class: 'link', 'aria-current': shown ? 'true' : null, title: t('Show this search'), click: () => { events.show(run_id); } }, title),
     h('span', { class: 'quiet' }, note),
-    applied === 'best' ? h('span', { class: 'mark' }, t('in source')) : null,
+    applied ? h('span', { class: 'mark' }, t('in source')) : null,
     h('span', { class: 'history-actions' },
       apply ? h('button', { type: 'button', class: 'link', 'aria-label': t('Apply the best text of {0}', title), click: () => { events.apply(run_id, 'best'); } }, t('Apply best…')) : null,
       restore ? h('button', { type: 'button', class: 'link', 'aria-label': t('Restore the text before {0}', title), click: () => { events.apply(run_id, 'original'); } }, t('Restore original…')) : null))));

@@ -118,7 +118,6 @@ function drawRow(shown: Row, row: CandidateRow): void {
   shown.drawn = drawn;
   const { element } = shown;
   element.style.setProperty('--level', String(row.level - 1));
-  element.style.setProperty('--share', row.share === null ? '0%' : `${Math.round(row.share * 100)}%`);
   element.dataset['state'] = row.state;
   element.toggleAttribute('data-best', row.best);
   element.setAttribute('aria-level', String(row.level));

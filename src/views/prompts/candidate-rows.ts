@@ -44,18 +44,14 @@ export function candidateRows(search: Optimization, applied: string | null, acti
     const parent = candidate.parents.find((id) => ids.has(id) && id !== candidate.candidate_id) ?? null;
     below.set(parent, [...below.get(parent) ?? [], candidate]);
   }
-  const scores = candidates.flatMap(({ validation }) => validation?.mean_reward ?? []);
-  const [low, high] = [Math.min(...scores), Math.max(...scores)];
   const rows: CandidateRow[] = [];
   const add = (parent: string | null, level: number): void => {
     const siblings = below.get(parent) ?? [];
     for (const [index, candidate] of siblings.entries()) {
-      const score = candidate.validation?.mean_reward ?? null;
       const { wins, losses } = original === undefined ? { wins: 0, losses: 0 } : winsAndLosses(candidate, original);
       rows.push({
         candidate_id: candidate.candidate_id, title: candidateTitle(candidate.candidate_id), level, position: index + 1, siblings: siblings.length,
         state: stateOf(candidate, active), note: noteOf(candidate, active), score: scoreText(candidate),
-        share: score === null ? null : high > low ? (score - low) / (high - low) : 1,
         wins, losses, best: candidate.candidate_id === search.best, pinned: candidate.pinned, applied: candidate.candidate_id === applied, hint: hintOf(candidate),
       });
       add(candidate.candidate_id, level + 1);

@@ -60,7 +60,7 @@ export function historyItem(run: Run, search: Optimization | null, source: Searc
     note: [search?.algorithm === 'baseline' ? t('measured') : search?.algorithm.toUpperCase() ?? '', searchOutcome(run)].filter((part) => part !== '').join(' · '),
     status: runHeader(run).status,
     shown,
-    applied: applied === 'c0' ? 'original' : found && applied === result.best.candidate_id ? 'best' : null,
+    applied: found && applied === result.best.candidate_id,
     apply: found && source !== null && applied !== result.best.candidate_id,
     restore: search !== null && source !== null && applied !== 'c0',
   };

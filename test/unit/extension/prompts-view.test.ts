@@ -152,9 +152,9 @@ describe('the view of a search', () => {
     assert.equal(appliedCandidate(aSearch(), { [id]: 'edited by hand' }), null);
     assert.equal(appliedCandidate(aSearch(), null), null);
     const item = (text: string) => { const { applied, apply, restore } = historyItem(done(), aSearch(), { [id]: text }, false); return [applied, apply, restore]; };
-    assert.deepEqual(item(roomPrompt), ['original', true, false]);
-    assert.deepEqual(item(candidates.best.texts[id] ?? ''), ['best', false, true]);
-    assert.deepEqual(item('edited by hand'), [null, true, true]);
+    assert.deepEqual(item(roomPrompt), [false, true, false]);
+    assert.deepEqual(item(candidates.best.texts[id] ?? ''), [true, false, true]);
+    assert.deepEqual(item('edited by hand'), [false, true, true]);
   });
 });
 
