@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Frame, Locator } from 'playwright-core';
@@ -28,6 +28,8 @@ describe('tuning a prompt in a real VS Code', function () {
     }
     model = await startPromptServer();
     folder = mkdtempSync(join(tmpdir(), 'agent-trainer-optimize-'));
+    mkdirSync(join(folder, '.vscode'));
+    writeFileSync(join(folder, '.vscode', 'settings.json'), JSON.stringify({ 'files.autoSave': 'afterDelay', 'files.autoSaveDelay': 100 }));
     writeFileSync(join(folder, 'agent.py'), pythonAgent);
     writeFileSync(join(folder, 'tasks.jsonl'), worldTasks('w', 120).map(({ input }) => `${JSON.stringify(input)}\n`).join(''));
     writeFileSync(join(folder, 'agent-trainer.json'), JSON.stringify({ agent: 'agent.py', data: { train: 'tasks.jsonl' }, model: { endpoint: model.url, name: 'agent' }, runner: { n_runners: 2 } }));
@@ -50,12 +52,8 @@ describe('tuning a prompt in a real VS Code', function () {
   const lens = (text: string | RegExp): Locator => open().page.locator('.editor-instance .codelens-decoration a', { hasText: text }).first();
   const onDisk = (): string => readFileSync(join(folder, 'agent.py'), 'utf8');
 
-  async function saved(isRight: (text: string) => boolean): Promise<void> {
-    await until(async () => {
-      await open().command('File: Save All');
-      return isRight(onDisk());
-    }, 60_000);
-  }
+  /** The editor saves by itself. */
+  const saved = (isRight: (text: string) => boolean): Promise<void> => until(() => isRight(onDisk()), 60_000);
 
   it('a search that starts from the lens shows its candidates as they come', async () => {
     await open().openFile('agent.py');

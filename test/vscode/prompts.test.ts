@@ -47,7 +47,8 @@ describe('prompts in a real VS Code', function () {
       return this.skip();
     }
     folder = mkdtempSync(join(tmpdir(), 'agent-trainer-prompts-'));
-    mkdirSync(join(folder, 'prompts'));
+    for (const name of ['prompts', '.vscode']) mkdirSync(join(folder, name));
+    writeFileSync(join(folder, '.vscode', 'settings.json'), JSON.stringify({ 'files.autoSave': 'afterDelay', 'files.autoSaveDelay': 100 }));
     const files = { 'agent.py': roomAgent, 'guide.py': guide, 'prompts/tone.md': 'Be friendly.\n', 'tasks.jsonl': '{"request": "A room for two", "room": "Ash"}\n', 'agent-trainer.json': JSON.stringify({ agent: 'agent.py:pick_room', data: { train: 'tasks.jsonl' }, model: { path: 'policy' } }) };
     for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
     trainer = await ReplayTrainer.start(folder);
@@ -81,13 +82,8 @@ describe('prompts in a real VS Code', function () {
     }
   }
 
-  /** The command saves what is on screen; on disk it is in a moment. */
-  async function saved(name: string, isRight: (text: string) => boolean): Promise<void> {
-    await until(async () => {
-      await open().command('File: Save All');
-      return isRight(onDisk(name));
-    });
-  }
+  /** The editor saves by itself. */
+  const saved = (name: string, isRight: (text: string) => boolean): Promise<void> => until(() => isRight(onDisk(name)));
 
   async function apply(): Promise<void> {
     await open().page.locator('.monaco-diff-editor .line-insert').first().waitFor({ timeout: 60_000 });
