@@ -18,6 +18,8 @@ export class ChangePreview implements TextDocumentContentProvider {
   private readonly changed: EventEmitter<Uri>;
   private readonly texts = new Map<string, string>();
   private settle: (yes: boolean) => void = () => {};
+  /** The question that is open, until its diff is closed. */
+  private asking: Promise<unknown> = Promise.resolve();
 
   constructor(vscode: VSCode) {
     this.vscode = vscode;
@@ -30,8 +32,15 @@ export class ChangePreview implements TextDocumentContentProvider {
   /** Answers the question that is open, if one is. */
   answer(yes: boolean): void { this.settle(yes); }
 
-  /** Whether the user wants the changes, all or none. The diff is closed afterwards. */
-  async ask(changes: readonly ProposedChange[], question: string): Promise<boolean> {
+  /** Whether the user wants the changes, all or none. The diff is closed afterwards. A question that is still open is answered by no. */
+  ask(changes: readonly ProposedChange[], question: string): Promise<boolean> {
+    this.settle(false);
+    const answer = this.asking.then(() => this.show(changes, question));
+    this.asking = answer.catch(() => undefined);
+    return answer;
+  }
+
+  private async show(changes: readonly ProposedChange[], question: string): Promise<boolean> {
     const { commands, l10n, window } = this.vscode;
     const [first] = changes;
     if (first === undefined) return false;
@@ -40,7 +49,6 @@ export class ChangePreview implements TextDocumentContentProvider {
     if (sides[0] !== undefined && sides.length === 1) await commands.executeCommand('vscode.diff', ...sides[0], title, { preview: true });
     else await commands.executeCommand('vscode.changes', title, sides.map(([original, modified]) => [original, original, modified]));
     const apply = l10n.t('Apply');
-    this.settle(false); // a question that is still open
     const answered = new Promise<boolean>((resolve) => { this.settle = resolve; });
     await commands.executeCommand('setContext', contexts.previewing, true);
     const asked = window.showInformationMessage(question, apply, l10n.t('Discard')).then((choice) => choice === apply);

@@ -66,7 +66,8 @@ describe('making a function trainable and mending agents, in a real VS Code', fu
 
   const open = (): VSCodeWindow => window ?? assert.fail('no window');
   const lens = (text: string) => open().page.locator('.editor-instance .codelens-decoration a', { hasText: text }).first();
-  const toastButton = (text: string) => open().page.locator('.notification-list-item .monaco-button', { hasText: text }).first();
+  /** In the title of the preview: its message goes away after a while. */
+  const previewButton = (text: 'Apply' | 'Discard') => open().page.locator(`.editor-actions .action-label[aria-label^="${text} Change"]`);
   /** What is on disk once it is what is expected; the editor saves on the command. */
   const saved = async (name: string, isRight: (text: string) => boolean): Promise<string> => {
     await open().command('File: Save');
@@ -104,10 +105,10 @@ describe('making a function trainable and mending agents, in a real VS Code', fu
     await lens('Make trainable').waitFor({ timeout: 60_000 });
     await inAllThemes('make-trainable-lens');
     await lens('Make trainable').click();
-    await toastButton('Apply').waitFor({ timeout: 30_000 });
+    await previewButton('Apply').waitFor({ timeout: 30_000 });
     await open().page.locator('.monaco-diff-editor .line-insert').first().waitFor();
     await inAllThemes('make-trainable-preview');
-    await toastButton('Apply').click();
+    await previewButton('Apply').click();
     await lens('Dry run').waitFor({ timeout: 60_000 });
     const text = await saved('assistant.py', (each) => each !== assistant);
     assert.match(text, /@rollout\ndef answer\(task: dict, temperature: float = 0\.2, \*, llm: LLM\) -> float:/);
@@ -124,7 +125,7 @@ describe('making a function trainable and mending agents, in a real VS Code', fu
 
   it('Discard changes nothing', async () => {
     await lens('Make trainable').click();
-    await toastButton('Discard').click({ timeout: 30_000 });
+    await previewButton('Discard').click({ timeout: 30_000 });
     await open().page.locator('.monaco-diff-editor').first().waitFor({ state: 'detached' });
     assert.equal(readFileSync(join(folder, 'assistant.py'), 'utf8'), assistant);
   });
@@ -133,7 +134,7 @@ describe('making a function trainable and mending agents, in a real VS Code', fu
     await open().openFile('assistant.py');
     await goToLine(9);
     await codeAction('Make answer trainable');
-    await toastButton('Apply').click({ timeout: 30_000 });
+    await previewButton('Apply').click({ timeout: 30_000 });
     await lens('Dry run').waitFor({ timeout: 60_000 });
     await saved('assistant.py', (each) => each.includes('@rollout'));
     await goToLine(10);
