@@ -85,6 +85,14 @@ describe('prompts in a real VS Code', function () {
   /** The editor saves by itself. */
   const saved = (name: string, isRight: (text: string) => boolean): Promise<void> => until(() => isRight(onDisk(name)));
 
+  /** Changes the agent outside of the editor, until the editor has seen it. */
+  async function edited(text: string, seen: string): Promise<void> {
+    await until(() => {
+      writeFileSync(join(folder, 'agent.py'), text);
+      return lens(seen).waitFor({ timeout: 5000 }).then(() => true, () => false);
+    }, 60_000);
+  }
+
   async function apply(): Promise<void> {
     await open().page.locator('.monaco-diff-editor .line-insert').first().waitFor({ timeout: 60_000 });
     await open().page.locator('.editor-actions .action-label[aria-label^="Apply Change"]').click();
@@ -262,15 +270,13 @@ describe('prompts in a real VS Code', function () {
 
   it('leaves a prompt alone that was edited by hand, and offers to show the difference', async () => {
     const frame = await panel();
-    writeFileSync(join(folder, 'agent.py'), roomAgent.replace('one room', 'exactly one room'));
-    await lens('Optimize prompt').waitFor({ timeout: 60_000 });
+    await edited(roomAgent.replace('one room', 'exactly one room'), 'Optimize prompt');
     await button(frame, 'Apply').click();
     await toast('PICK was edited by hand').locator('.monaco-button', { hasText: 'Show difference' }).click();
     await open().page.locator('.tab', { hasText: 'PICK: source and candidate' }).waitFor();
     assert.match(onDisk('agent.py'), /exactly one room/);
-    writeFileSync(join(folder, 'agent.py'), roomAgent);
     await open().openFile('agent.py');
-    await lens('0.55 → 0.81 · Review').waitFor({ timeout: 60_000 });
+    await edited(roomAgent, '0.55 → 0.81 · Review');
   });
 
   it('says when no improvement was found, and when a search ended without a report', async () => {
