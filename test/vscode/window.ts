@@ -73,7 +73,7 @@ export class VSCodeWindow {
         return await this.quickInput(`>${title}`, title, 10_000);
       } catch (error) {
         if (Date.now() > deadline) throw error;
-        await this.page.keyboard.press('Escape');
+        if (await this.page.locator('.quick-input-widget').isVisible()) await this.page.keyboard.press('Escape');
       }
     }
   }
