@@ -190,12 +190,17 @@ describe('evaluation in the Test Explorer of a real VS Code', function () {
     assert.equal(await steps.count(), 5);
     await open().webview('svg'); // the page has taken the focus
     const titles = ['Find your agents', 'Make one trainable', 'Run it on a few tasks', 'Train the model behind it', 'Watch what it did'];
+    let picture = '';
     for (const theme of [...Object.keys(themes).filter((each) => each !== 'dark'), 'dark'] as Theme[]) {
       await open().setTheme(theme);
       for (const [index, title] of titles.entries()) {
         if (await steps.nth(index).getAttribute('aria-expanded') !== 'true') await steps.nth(index).click();
         await page.locator('.getting-started-step.expanded', { hasText: title }).waitFor();
-        await open().webview('svg');
+        const before = picture;
+        await until(async () => { // the frame of the last picture goes as the next one comes
+          picture = await (await open().webview('svg')).locator('svg').first().innerHTML({ timeout: 5_000 }).catch(() => before);
+          return picture !== before;
+        });
         await open().screenshot(`walkthrough-${index + 1}-${theme}`);
       }
     }
