@@ -63,6 +63,7 @@ export class VSCodeWindow {
     await this.page.keyboard.press('F1');
     await this.quickInput(name, name);
     await this.page.locator(`.tab.active[data-resource-name="${name}"]`).first().waitFor();
+    await this.page.locator('.editor-group-container.active .monaco-editor.focused').first().waitFor(); // what is typed before that is lost
   }
 
   /** Runs a command of the palette. A view that takes the focus as it opens closes the palette: it is then opened again. */
