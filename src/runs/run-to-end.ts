@@ -1,4 +1,5 @@
 import type { CancellationToken } from 'vscode';
+import { t } from '../../trainer/protocol/l10n.ts';
 import { TrainerError } from '../../trainer/protocol/errors.ts';
 import type { AttemptedRollout } from '../../trainer/protocol/rollout.ts';
 import type { RpcParams } from '../../trainer/protocol/rpc.ts';
@@ -18,7 +19,7 @@ export async function runToEnd(client: RpcClient, request: RpcParams<'runs.start
   let over: (run: Run) => void = () => {};
   const ended = new Promise<Run>((resolve, reject) => {
     over = resolve;
-    client.onClose = () => { reject(new TrainerError('environment', 'The trainer ended under this run. Run it again.')); };
+    client.onClose = () => { reject(new TrainerError('environment', t('The trainer ended under this run. Run it again.'))); };
   });
   ended.catch(() => undefined); // a call that fails with it says as much
   await client.call('events.subscribe', { types: ['run', 'rollout'] });

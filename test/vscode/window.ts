@@ -65,16 +65,24 @@ export class VSCodeWindow {
     await this.page.locator(`.tab.active[data-resource-name="${name}"]`).first().waitFor();
   }
 
+  /** Runs a command of the palette. A view that takes the focus as it opens closes the palette: it is then opened again. */
   async command(title: string): Promise<void> {
-    await this.page.keyboard.press('F1');
-    await this.quickInput(`>${title}`, title);
+    for (const deadline = Date.now() + 60_000; ;) {
+      await this.page.keyboard.press('F1');
+      try {
+        return await this.quickInput(`>${title}`, title, 10_000);
+      } catch (error) {
+        if (Date.now() > deadline) throw error;
+        if (await this.page.locator('.quick-input-widget').isVisible()) await this.page.keyboard.press('Escape');
+      }
+    }
   }
 
-  private async quickInput(text: string, expected: string): Promise<void> {
+  private async quickInput(text: string, expected: string, timeout = 30_000): Promise<void> {
     const input = this.page.locator('.quick-input-widget input[type=text]');
-    await input.waitFor();
-    await input.fill(text);
-    await this.page.locator('.quick-input-list .monaco-list-row').filter({ has: this.page.getByText(expected, { exact: true }) }).first().click();
+    await input.waitFor({ timeout });
+    await input.fill(text, { timeout });
+    await this.page.locator('.quick-input-list .monaco-list-row').filter({ has: this.page.getByText(expected, { exact: true }) }).first().click({ timeout });
   }
 
   /** Chooses an item of a context menu. A list that is drawn anew closes the menu, and a menu that has only just opened ignores clicks: both are tried again. */

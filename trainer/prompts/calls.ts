@@ -2,7 +2,7 @@ import type { SyntaxNode } from '@lezer/common';
 import { argumentsOf, calleeOf, isText, optionsOf, textOf } from '../source/syntax.ts';
 import type { Item } from '../source/syntax.ts';
 import { readFilePath } from './file-paths.ts';
-import { anyName, unfilled } from './engines.ts';
+import { unfilled } from './engines.ts';
 import type { Filling } from './engines.ts';
 import { standingOf } from './labels.ts';
 import type { Module } from './modules.ts';
@@ -55,7 +55,7 @@ export function traceCall(tracer: Tracer, module: Module, call: SyntaxNode, use:
     return;
   }
   if (name === 'Template') {
-    tracer.trace(module, given[0]?.value, { ...use, filling: { ...unfilled, engine: isStringTemplate(module, callee) ? use.filling.engine : 'jinja' } });
+    if (!isStringTemplate(module, callee)) tracer.trace(module, given[0]?.value, { ...use, filling: { ...unfilled, engine: 'jinja' } });
     return;
   }
   if (passing.test(name)) {
@@ -74,7 +74,7 @@ function traceGiven(tracer: Tracer, module: Module, call: SyntaxNode, name: stri
   const isTool = /tool$/i.test(name);
   const isPersona = given.some((item) => item.name === 'goal' || item.name === 'backstory');
   // CrewAI replaces the names of its inputs in all it is told, and leaves other braces alone.
-  if (isPersona || given.some((item) => item.name === 'expected_output' || crewConfig(module, item.value))) use = { ...use, filling: { ...unfilled, engine: 'replace', replaced: [anyName] } };
+  if (isPersona || given.some((item) => item.name === 'expected_output' || crewConfig(module, item.value))) use = { ...use, filling: { ...unfilled, engine: 'replace', replaced: ['{*}'] } };
   for (const { name: label, value, spread } of given) {
     if (value === null) continue;
     if (label === null) {
@@ -104,11 +104,12 @@ function traceMethod(tracer: Tracer, module: Module, receiver: SyntaxNode, name:
       fill(given);
       return true;
     }
-    case 'replace': case 'replaceAll': case 'substitute': {
-      const placeholder = first !== null && isText(first) ? textOf(source, first).replace(/^\w*(["'`])([\s\S]*)\1$/, '$2') : '';
-      const isPlaceholder = /^[^\p{L}\s]*\p{L}[\p{L}\d_. -]*[^\p{L}\s]*$/u.test(placeholder) && /^\W|\W$|^[A-Z_]+$/.test(placeholder);
-      const replaced = isPlaceholder && (use.filling.engine === 'none' || use.filling.engine === 'replace') ? [...use.filling.replaced, placeholder] : use.filling.replaced;
-      tracer.trace(module, receiver, { ...use, filling: isPlaceholder ? { ...use.filling, engine: use.filling.engine === 'none' ? 'replace' : use.filling.engine, replaced } : use.filling });
+    case 'substitute': case 'safe_substitute': return true; // string.Template: a notation that is not read
+    case 'replace': case 'replaceAll': {
+      const placeholder = placeholderOf(module, first);
+      const { engine, replaced } = use.filling;
+      const replaces = placeholder !== null && (engine === 'none' || engine === 'replace');
+      tracer.trace(module, receiver, replaces ? { ...use, filling: { ...use.filling, engine: 'replace', replaced: [...replaced, placeholder] } } : use);
       fill(given.slice(1));
       return true;
     }
@@ -144,6 +145,16 @@ function traceMethod(tracer: Tracer, module: Module, receiver: SyntaxNode, name:
     tracer.trace(module, value, asks ? filledUse : spread ? use : below(use));
   }
   return true;
+}
+
+/** What a call replaces, if it looks like a placeholder: a text as it is, a regular expression by the marks around its names. */
+function placeholderOf({ source }: Module, replaced: SyntaxNode | null): string | null {
+  if (replaced?.name === 'RegExp') {
+    const marks = /\\?\$?(?:\\?\{)+/.exec(textOf(source, replaced))?.[0].replaceAll('\\', '') ?? '';
+    return marks.includes('{') ? `${marks}*${'}'.repeat(marks.split('{').length - 1)}` : null;
+  }
+  const text = isText(replaced) ? textOf(source, replaced).replace(/^\w*(["'`])([\s\S]*)\1$/, '$2') : '';
+  return /^[^\p{L}\s]*\p{L}[\p{L}\d_. -]*[^\p{L}\s]*$/u.test(text) && /^\W|\W$|^[A-Z_]+$/.test(text) ? text : null;
 }
 
 /** LangChain's `template_format` and `templateFormat`, Agent Lightning's `engine`. */

@@ -10,11 +10,10 @@ export interface Filling {
   engine: 'none' | 'format' | 'replace' | 'jinja' | 'mustache';
   /** Names of positional placeholders, in order. */
   positional: string[];
-  /** `replace`: what is replaced, as it is written in the text; `anyName` for every `{name}`. */
+  /** `replace`: what is replaced, as it is written in the text; `*` in it stands for any name. */
   replaced: string[];
 }
 
-export const anyName = '{*}';
 
 export const unfilled: Filling = { engine: 'none', positional: [], replaced: [] };
 
@@ -68,7 +67,7 @@ function readFormat(pieces: readonly Piece[], positional: string[]): Piece[] | n
 function cutAt(text: string, placeholders: string[]): Piece[] {
   const known = placeholders.filter((placeholder) => placeholder !== '');
   if (known.length === 0) return [text];
-  const pattern = new RegExp(`(${known.map((each) => (each === anyName ? '\\{[A-Za-z_]\\w*\\}' : each.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))).join('|')})`);
+  const pattern = new RegExp(`(${known.map((each) => each.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace('\\*', '\\s*[A-Za-z_][\\w.]*\\s*')).join('|')})`);
   return text.split(pattern).map((part, index): Piece => (index % 2 === 1 ? { by: 'engine', name: part.replace(/^\W+|\W+$/g, '') || part, placeholder: part, code: part } : part));
 }
 

@@ -36,7 +36,8 @@ describe('texts in the user’s language', () => {
 
   it('no text of the extension or its pages goes past them', function () {
     this.timeout(60_000);
-    assert.deepEqual(userFacingSources().flatMap(untranslated), []);
+    // What src/tools says is read by a language model.
+    assert.deepEqual(userFacingSources().filter(({ fileName }) => !fileName.startsWith('src/tools/')).flatMap(untranslated), []);
   });
 
   it('a message is filled in, in the language of the bundle', () => {
