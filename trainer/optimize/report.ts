@@ -24,6 +24,8 @@ function rolloutsAgain(validation: readonly Task[], rollouts: number | undefined
  * it are run on further tasks first: training tasks that none of them comes from, else the validation tasks with other seeds.
  */
 export async function selectWinner(lab: Lab): Promise<Candidate> {
+  const rollouts = rolloutsAgain(lab.validation, lab.meter.budget.rollouts);
+  const completed = await completeLeader(lab, rollouts);
   const best = lab.best();
   const close = lab.pool.kept
     .filter((candidate) => candidate !== best && lab.validated(candidate))
@@ -31,7 +33,7 @@ export async function selectWinner(lab: Lab): Promise<Candidate> {
     .filter(({ mean, error }) => mean + error >= 0)
     .sort((a, b) => b.mean - a.mean);
   const finalists = [best, ...close.map(({ candidate }) => candidate)].slice(0, mostFinalists);
-  const each = Math.floor(rolloutsAgain(lab.validation, lab.meter.budget.rollouts) / finalists.length);
+  const each = Math.floor((rollouts - completed) / finalists.length);
   if (finalists.length === 1 || each < 2) return best;
 
   const seen = new Set(finalists.flatMap((candidate) => [candidate, ...lab.pool.ancestors(candidate)]).flatMap(({ results }) => results.flatMap(({ part, task_id }) => (part === 'train' ? [task_id] : []))));
@@ -43,6 +45,22 @@ export async function selectWinner(lab: Lab): Promise<Candidate> {
   }
   const ahead = finalists.map((candidate) => (candidate === best ? 0 : leadOn(candidate, best, fresh)));
   return finalists[ahead.indexOf(Math.max(...ahead))] ?? best;
+}
+
+/** A candidate that the budget cut off on validation while it led is run on the rest, if `most` rollouts are enough. Returns how many that took. */
+async function completeLeader(lab: Lab, most: number): Promise<number> {
+  const best = lab.best();
+  const missing = ({ results }: Candidate) => lab.validation.filter(({ id }) => !results.some(({ part, task_id }) => part === 'validation' && task_id === id)).length;
+  const ahead = lab.pool.all
+    .filter((candidate) => candidate.validation !== null && !lab.validated(candidate) && missing(candidate) <= most)
+    .map((candidate) => ({ candidate, ...lead(candidate, best, ['validation']) }))
+    .filter(({ mean }) => mean > 0)
+    .sort((a, b) => b.mean - a.mean)[0]?.candidate;
+  if (!ahead) return 0;
+  const rollouts = missing(ahead);
+  await lab.measure(ahead, 'validation', lab.validation);
+  lab.pool.update(ahead, { status: 'kept' });
+  return rollouts;
 }
 
 /** Over the validation tasks and the fresh ones, task by task. */

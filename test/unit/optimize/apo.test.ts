@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { apo } from '../../../trainer/optimize/apo.ts';
 import type { AskOptimizer } from '../../../trainer/optimize/proposer.ts';
 import { ApoConfig } from '../../../trainer/protocol/optimize.ts';
-import { evaluatorOf, makeLab, makeProposer, says, tasksNamed } from './support.ts';
+import { evaluatorOf, makeLab, makeProposer, says, tasksNamed, textOf } from './support.ts';
 
 const config = ApoConfig.parse({ beam_width: 2, branch_factor: 2, beam_rounds: 2, gradient_batch_size: 2, val_batch_size: 4 });
 const length = ({ p }: Record<string, string>) => Math.min(0.9, p!.length / 100);
@@ -11,7 +11,7 @@ const length = ({ p }: Record<string, string>) => Math.min(0.9, p!.length / 100)
 function growing(): AskOptimizer & { asked: string[] } {
   const asked: string[] = [];
   const ask: AskOptimizer = async (messages) => {
-    const question = String(messages[0]!.content);
+    const question = textOf(messages[0]!);
     asked.push(question);
     const text = question.includes('Do not write the new prompt') ? '<critique>Too short.</critique>' : says(`${/<current>\n(.*)\n<\/current>/.exec(question)![1]}${'x'.repeat(asked.length)}`);
     return { text, input_tokens: 1, output_tokens: 1 };

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { search } from '../../../trainer/optimize/search.ts';
 import type { AskOptimizer } from '../../../trainer/optimize/proposer.ts';
 import { ApoConfig, GepaConfig } from '../../../trainer/protocol/optimize.ts';
-import { evaluatorOf, makeLab, makeProposer, promptNamed, says, scriptedOptimizer, tasksNamed, type Reward } from './support.ts';
+import { evaluatorOf, makeLab, makeProposer, promptNamed, says, scriptedOptimizer, tasksNamed, textOf, type Reward } from './support.ts';
 
 const settings = { apo: ApoConfig.parse({}), gepa: GepaConfig.parse({}) };
 /** Every exclamation mark is worth a tenth. */
 const marks: Reward = (texts) => Math.min(1, 0.3 + 0.1 * Object.values(texts).join('').split('!').length - 0.1);
 /** Adds a mark to the prompt it is shown. */
-const eager: AskOptimizer = async (messages) => ({ text: says(`${/<current>\n([\s\S]*?)\n<\/current>/.exec(String(messages[0]!.content))![1]}!`), input_tokens: 100, output_tokens: 20 });
+const eager: AskOptimizer = async (messages) => ({ text: says(`${/<current>\n([\s\S]*?)\n<\/current>/.exec(textOf(messages[0]!))![1]}!`), input_tokens: 100, output_tokens: 20 });
 
 describe('optimize: GEPA', () => {
   it('climbs until nothing is left to win, from the best candidates, and pays for no rollout twice', async () => {
@@ -101,12 +101,16 @@ describe('optimize: GEPA', () => {
     const whole = makeLab({ reward: marks, rollouts: 120 });
     await search('gepa', whole, makeProposer(whole, eager), settings);
     const killed = evaluatorOf(marks);
-    const { run } = killed;
-    killed.run = async (trial, tasks, signal) => {
-      if (killed.ran.length > 40) throw new Error('killed');
-      return run(trial, tasks, signal);
-    };
-    const half = makeLab({ evaluator: killed, rollouts: 120 });
+    const half = makeLab({
+      evaluator: {
+        ...killed,
+        run: async (trial, tasks, signal) => {
+          if (killed.ran.length > 40) throw new Error('killed');
+          return killed.run(trial, tasks, signal);
+        },
+      },
+      rollouts: 120,
+    });
     await assert.rejects(search('gepa', half, makeProposer(half, eager), settings), /killed/);
     const evaluator = evaluatorOf(marks, killed.memory);
     const resumed = makeLab({ evaluator, rollouts: 120, recorded: half.pool.all });

@@ -30,6 +30,17 @@ describe('optimize: choice and report', () => {
     assert.deepEqual(evaluator.ran, []);
   });
 
+  it('a candidate that led when the budget cut it off is run on the rest first', async () => {
+    const evaluator = evaluatorOf(({ p }) => (p === 'cut off' ? 0.9 : 0.1));
+    const lab = makeLab({ evaluator, rollouts: 200 });
+    scored(lab, { p: 'new' }, Array<number>(8).fill(0.4));
+    const cut = scored(lab, { p: 'cut off' }, [0.9, 0.9, 0.9]);
+    lab.pool.update(scored(lab, { p: 'behind' }, [0.3, 0.3, 0.3]), { status: 'dropped' });
+    lab.pool.update(cut, { status: 'dropped' });
+    assert.equal(await selectWinner(lab), cut);
+    assert.deepEqual([cut.status, cut.validation!.n, evaluator.ran.length], ['kept', 8, 5]);
+  });
+
   it('reports source and winner task by task, and says better only when it is shown', async () => {
     const report = async (truth: number) => {
       const lab = makeLab({ reward: ({ p }, task) => (p === 'start' ? noisy(0.4)(task) : noisy(truth)(task)) });

@@ -2,6 +2,7 @@ import type { Task } from '../../../trainer/datasets/tasks.ts';
 import { Lab, type Evaluator, type LabOptions, type Trial } from '../../../trainer/optimize/lab.ts';
 import { Meter } from '../../../trainer/optimize/meter.ts';
 import { Proposer, type AskOptimizer, type ProposerOptions } from '../../../trainer/optimize/proposer.ts';
+import type { ChatMessage } from '../../../trainer/protocol/chat.ts';
 import type { Candidate, Part } from '../../../trainer/protocol/optimize.ts';
 import type { Prompt } from '../../../trainer/protocol/prompts.ts';
 
@@ -53,12 +54,14 @@ export function scriptedOptimizer(...answers: (string | Error)[]): AskOptimizer 
   const asked: string[][] = [];
   const ask: AskOptimizer = async (messages) => {
     const answer = answers[Math.min(asked.length, answers.length - 1)]!;
-    asked.push(messages.map(({ content }) => String(content)));
+    asked.push(messages.map(textOf));
     if (answer instanceof Error) throw answer;
     return { text: answer, input_tokens: 100, output_tokens: 20 };
   };
   return Object.assign(ask, { asked });
 }
+
+export const textOf = ({ content }: ChatMessage): string => (typeof content === 'string' ? content : '');
 
 export const says = (text: string): string => `<critique>\nIt could be better.\n</critique>\n<prompt>\n${text}\n</prompt>`;
 
@@ -67,7 +70,7 @@ export function makeProposer(lab: Lab, ask: AskOptimizer, check: ProposerOptions
 }
 
 /** A kept candidate with these rewards on the validation tasks v0, v1, … */
-export function scored(lab: Lab, texts: Record<string, string>, rewards: (number | null)[], { parents = [] as Candidate[], part = 'validation' as Part } = {}): Candidate {
+export function scored(lab: Lab, texts: Record<string, string>, rewards: (number | null)[], { parents = [], part = 'validation' }: { parents?: Candidate[]; part?: Part } = {}): Candidate {
   const candidate = lab.pool.add({ parents, origin: 'reflection', round: 1, texts, status: 'kept' });
   rewards.forEach((reward, i) => candidate.results.push({ part, task_id: `v${i}`, replicate: 0, reward, outcome: reward === null ? 'infra_error' : 'scored', reason: null, rollout_id: `ro-${candidate.candidate_id}-${i}`, cached: false }));
   const known = rewards.filter((reward) => reward !== null);
