@@ -15,9 +15,10 @@ const allowed = {
   models: ['protocol', 'engine'],
   policy: ['protocol', 'engine', 'models'],
   evaluation: ['protocol'],
-  algorithms: ['protocol', 'store', 'datasets', 'gateway', 'runner', 'adapter', 'policy', 'evaluation', 'prompts'],
-  runs: ['protocol', 'store', 'datasets', 'gateway', 'runner', 'adapter', 'policy', 'evaluation', 'prompts', 'algorithms'],
-  server: ['protocol', 'store', 'gateway', 'prompts', 'runs'],
+  algorithms: ['protocol', 'store', 'datasets', 'gateway', 'runner', 'adapter', 'policy', 'evaluation'],
+  optimize: ['protocol', 'store', 'datasets', 'adapter', 'evaluation', 'prompts', 'algorithms'],
+  runs: ['protocol', 'store', 'datasets', 'gateway', 'runner', 'adapter', 'policy', 'evaluation', 'prompts', 'algorithms', 'optimize'],
+  server: ['protocol', 'store', 'gateway', 'runs'],
   cli: ['protocol', 'store', 'datasets', 'evaluation', 'prompts', 'runs', 'server'],
 };
 

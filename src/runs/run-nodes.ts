@@ -47,7 +47,7 @@ const icons: Record<Run['status'] | 'paused', { id: string; color?: string }> = 
   cancelled: { id: 'circle-slash' },
   interrupted: { id: 'warning', color: 'charts.yellow' },
 };
-const kinds = (): Record<RunKind, string> => ({ train: t('training'), dev: t('dry run'), eval: t('evaluation') });
+const kinds = (): Record<RunKind, string> => ({ train: t('training'), dev: t('dry run'), eval: t('evaluation'), optimize: t('prompt search') });
 
 export function runNode(folder: string, entry: RunEntry): RunsNode {
   const { run } = entry;

@@ -7,6 +7,7 @@ function titleOf({ kind, agent }: Run): string {
     case 'train': return t('Training of {0}', agent);
     case 'dev': return t('Dry run of {0}', agent);
     case 'eval': return t('Evaluation of {0}', agent);
+    case 'optimize': return t('Prompt search for {0}', agent);
   }
 }
 
@@ -17,6 +18,8 @@ const phases = (): Record<RunPhase, string> => ({
   training: t('Training'),
   'evaluating-after': t('Measuring held-out tasks after training'),
   rollouts: t('Running the agent'),
+  searching: t('Searching for better prompts'),
+  reporting: t('Measuring held-out tasks'),
   done: t('Done'),
 });
 
@@ -46,7 +49,7 @@ export function statusText(run: Run): string {
   return run.pause === 'pausing' ? t('Pausing: what is under way finishes first') : phases()[run.phase];
 }
 
-/** A training run that ended before its end can go on after its last checkpoint. */
+/** A training run that ended before its end can go on after its last checkpoint, a search where it was. */
 export function isResumable(run: Run): boolean {
-  return run.kind === 'train' && ['failed', 'cancelled', 'interrupted'].includes(run.status);
+  return (run.kind === 'train' || run.kind === 'optimize') && ['failed', 'cancelled', 'interrupted'].includes(run.status);
 }

@@ -71,7 +71,8 @@ function finishedEarlier(source: RolloutSource, { label, mode }: EvaluationSetti
   return new Map(usable.map((rollout) => [rollout.task_id ?? '', rollout]));
 }
 
-function rewardOf(rollout: AttemptedRollout): number | null {
+/** The score of a rollout: a failure of the agent counts as 0; null when it has none. */
+export function rewardOf(rollout: AttemptedRollout): number | null {
   return failures.has(outcomeOf(rollout)) ? 0 : rollout.attempt?.reward ?? null;
 }
 

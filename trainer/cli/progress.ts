@@ -2,7 +2,8 @@ import pc from 'picocolors';
 import type { Run, StepMetrics } from '../protocol/run.ts';
 import type { TrainerEvent } from '../protocol/rpc.ts';
 import type { Store } from '../store/store.ts';
-import { decimal, duration, sparkline } from './format.ts';
+import type { Candidate } from '../protocol/optimize.ts';
+import { decimal, duration, oneLine, sparkline } from './format.ts';
 
 interface Output { write(text: string): unknown; isTTY?: boolean; columns?: number }
 
@@ -13,6 +14,8 @@ const phaseNames: Record<Run['phase'], string> = {
   training: 'Training',
   'evaluating-after': 'Evaluating after training',
   rollouts: 'Running',
+  searching: 'Searching for better prompts',
+  reporting: 'Measuring held-out tasks',
   done: 'Done',
 };
 
@@ -44,9 +47,17 @@ export function showProgress(store: Store, runId: string, output: Output): () =>
     if (metrics.reward_mean !== null) rewards.push(metrics.reward_mean);
     line(stepLine(metrics, total) + (output.isTTY ? ` ${colors.green(sparkline(rewards))}` : ''));
   };
+  const told = new Set<string>(); // a candidate changes with every rollout; only its fate is worth a line
+  const onCandidate = (candidate: Candidate, best: string) => {
+    const key = `${candidate.candidate_id} ${candidate.status}`;
+    if (candidate.status === 'proposed' || told.has(key) || (candidate.status === 'kept' && candidate.validation === null)) return;
+    told.add(key);
+    line(candidateLine(candidate) + (best === candidate.candidate_id ? colors.green('  best so far') : ''));
+  };
   const unsubscribe = store.onEvent((event: TrainerEvent) => {
     if (event.type === 'run' && event.run.run_id === runId) onPhase(event.run);
     else if (event.type === 'step' && event.run_id === runId) { finished = 0; onStep(event.metrics); }
+    else if (event.type === 'candidate' && event.run_id === runId) onCandidate(event.candidate, event.best);
     else if (event.type === 'notice' && event.run_id === runId) line(event.level === 'warning' ? colors.yellow(`warning: ${event.message}`) : colors.dim(event.message));
     else if (event.type === 'rollout' && event.run_id === runId && terminal.has(event.rollout.status)) {
       finished += 1;
@@ -67,6 +78,19 @@ export function stepLine(metrics: StepMetrics, total: number | null): string {
     `${metrics.rollouts_per_s.toFixed(1)} rollouts/s`,
     ...(metrics.updated ? [] : ['no update: nothing trainable']),
     ...(metrics.eta_s === null ? [] : [`${duration(metrics.eta_s)} left`]),
+  ];
+  return `  ${parts.join('  ')}`;
+}
+
+/** A candidate in words: `c3 from c1  kept  validation 0.700 over 20  spent 74 rollouts`. */
+export function candidateLine({ candidate_id, parents, status, minibatch, validation, rejection, spent }: Candidate): string {
+  const why = status === 'rejected' && rejection ? `: ${oneLine(rejection.message)}` : '';
+  const parts = [
+    `${candidate_id}${parents.length === 0 ? '' : ` from ${parents.join(' and ')}`}`,
+    `${status}${why}`,
+    ...(minibatch && status === 'dropped' ? [`${decimal(minibatch.parent)} → ${decimal(minibatch.child)} on its batch`] : []),
+    ...(validation ? [`validation ${decimal(validation.mean_reward)} over ${validation.n}`] : []),
+    `${spent.rollouts} rollouts spent`,
   ];
   return `  ${parts.join('  ')}`;
 }

@@ -1,3 +1,4 @@
+import { OptimizeResult } from '../protocol/optimize.ts';
 import { DevResult, EvalResult, TrainResult, type Difference, type Run, type Score } from '../protocol/run.ts';
 import { decimal, duration, pValue, signed, table } from './format.ts';
 
@@ -7,6 +8,7 @@ export function resultText(run: Run): string {
     case 'dev': return devText(DevResult.parse(run.result));
     case 'train': return trainText(TrainResult.parse(run.result));
     case 'eval': return evalText(EvalResult.parse(run.result));
+    case 'optimize': return optimizeText(OptimizeResult.parse(run.result));
   }
 }
 
@@ -33,6 +35,18 @@ function trainText(result: TrainResult): string {
 function evalText(result: EvalResult): string {
   const columns: [string, Score][] = [['policy', result.policy], ...(result.against ? [['against', result.against] as [string, Score]] : [])];
   return [scoresTable('tasks', columns), ...(result.difference ? [differenceLine(result.difference)] : []), '', `run ${result.run_id}`].join('\n');
+}
+
+function optimizeText(result: OptimizeResult): string {
+  const { baseline, best, difference, cost } = result;
+  const scores: [string, Score][] = [['baseline', { mean_reward: baseline.score, n: baseline.n }], ...(best.candidate_id === 'c0' ? [] : [[best.candidate_id, { mean_reward: best.score, n: best.n }] as [string, Score]])];
+  return [
+    scoresTable('held-out tasks', scores),
+    ...(difference ? [differenceLine(difference)] : []),
+    result.improved ? '' : 'No improvement found: the prompts stay as they are.',
+    '',
+    `${result.candidates} candidates, ${cost.rollouts} rollouts (${cost.cached_rollouts} more from the cache), ${cost.optimizer_calls} calls of the optimiser, ${cost.input_tokens + cost.output_tokens} tokens${cost.usd === null ? '' : `, $${cost.usd.toFixed(4)}`} in ${duration(cost.seconds)} · run ${result.run_id}`,
+  ].join('\n');
 }
 
 function scoresTable(title: string, columns: [string, Score][]): string {

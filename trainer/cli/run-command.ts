@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { TrainerError } from '../protocol/errors.ts';
 import type { StartRun } from '../protocol/rpc.ts';
 import type { Run } from '../protocol/run.ts';
+import { isResumable, resumeCommand } from '../runs/recover.ts';
 import { openTrainer, type Trainer } from '../server/trainer.ts';
 import { showProgress } from './progress.ts';
 import { resultText } from './result-text.ts';
@@ -14,12 +15,18 @@ export function workspaceOf(command: Command): string {
 
 /** Starts a run in the workspace's trainer, shows its progress on stderr, prints the result on stdout and returns it. */
 export async function runAndPrint(command: Command, request: StartRun, json: boolean): Promise<unknown> {
-  const trainer = await openTrainer({ workspace: workspaceOf(command) });
-  try {
-    const run = await runToEnd(trainer, fromHere(request));
+  return runInTrainer(command, request, (run) => {
     if (json) printJson(run.result);
     else process.stdout.write(`\n${resultText(run)}\n`);
     return run.result;
+  });
+}
+
+/** Starts a run in the workspace's trainer, shows its progress on stderr, and uses it once it has succeeded. `finishes`: the first Ctrl+C ends it with what it has. */
+export async function runInTrainer<T>(command: Command, request: StartRun, use: (run: Run, trainer: Trainer) => T | Promise<T>, { finishes = false } = {}): Promise<T> {
+  const trainer = await openTrainer({ workspace: workspaceOf(command) });
+  try {
+    return await use(await runToEnd(trainer, fromHere(request), finishes), trainer);
   } finally {
     await trainer.close();
   }
@@ -41,24 +48,35 @@ function fromHere(request: StartRun): StartRun {
 /** One Ctrl+C can arrive twice: from the terminal and, a moment later, from npm or another program between. */
 const echoMs = 500;
 
-/** Waits for the run's end. Ctrl+C cancels it and waits until its agent processes are gone; a second one does not wait. Throws when it did not succeed. */
-async function runToEnd(trainer: Trainer, request: StartRun): Promise<Run> {
-  const { run_id } = trainer.runs.start(request);
+/**
+ * Waits for the run's end. Ctrl+C cancels it and waits until its agent processes are gone; one more does not wait. Of a run that
+ * `finishes`, the first ends it with the best so far, and the second cancels. Throws when it did not succeed.
+ */
+async function runToEnd(trainer: Trainer, request: StartRun, finishes: boolean): Promise<Run> {
+  const { run_id, kind } = trainer.runs.start(request);
   const endProgress = showProgress(trainer.store, run_id, process.stderr);
-  let cancelledAt: number | null = null;
-  const cancel = () => {
-    if (cancelledAt === null) {
-      cancelledAt = performance.now();
-      void trainer.runs.cancel(run_id).catch(() => undefined); // it may have ended just now
-    } else if (performance.now() - cancelledAt > echoMs) process.exit(130); // asked a second time
+  const cancel = () => void trainer.runs.cancel(run_id).catch(() => undefined); // it may have ended just now
+  const finish = () => {
+    if (!trainer.runs.searches.live(run_id)) return cancel(); // it has not begun to search
+    trainer.store.notice(run_id, 'info', 'Ending with the best so far; it is measured on the held-out tasks. Ctrl+C again cancels.');
+    void trainer.runs.finish(run_id).catch(() => undefined);
   };
-  process.on('SIGINT', cancel).on('SIGTERM', cancel);
+  const stops = finishes ? [finish, cancel] : [cancel];
+  let last = -Infinity;
+  const onSignal = () => {
+    if (performance.now() - last < echoMs) return;
+    last = performance.now();
+    const stop = stops.shift();
+    if (!stop) process.exit(130);
+    stop();
+  };
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   try {
     const run = await trainer.runs.wait(run_id);
     if (run.status === 'succeeded') return run;
     if (run.status !== 'cancelled') throw new TrainerError('internal', run.error ?? `Run ${run_id} ended as ${run.status}.`);
     process.exitCode = 130;
-    throw new TrainerError('cancelled', `Run ${run_id} was cancelled.${run.kind === 'train' ? ` Continue it with: agent-trainer train --resume ${run_id}` : ''}`);
+    throw new TrainerError('cancelled', `Run ${run_id} was cancelled.${isResumable(kind) ? ` Continue it with: ${resumeCommand({ kind, run_id })}` : ''}`);
   } finally {
     endProgress(); // the signals' handlers stay: closing takes a moment too
   }
@@ -76,6 +94,15 @@ export function integerArgument(flag: string, least = 1, most = Number.MAX_SAFE_
     if (!Number.isInteger(value) || value < least || value > most || text.trim() === '') {
       throw new TrainerError('bad_input', `${flag} must be a whole number of at least ${least}${value > most ? ` and at most ${most}` : ''}, not "${text}".`);
     }
+    return value;
+  };
+}
+
+/** Reads a number above 0 from the command line. */
+export function numberArgument(flag: string): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!Number.isFinite(value) || value <= 0 || text.trim() === '') throw new TrainerError('bad_input', `${flag} must be a number above 0, not "${text}".`);
     return value;
   };
 }

@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { ChatMessage } from './chat.ts';
 import { ChosenModel } from './endpoints.ts';
 import { Prompt } from './prompts.ts';
-import { Difference } from './run.ts';
+import { Outcome } from './rollout.ts';
+import { Difference, Score } from './run.ts';
 
 export const OptimizeAlgorithm = z.enum(['gepa', 'apo', 'baseline']);
 export type OptimizeAlgorithm = z.infer<typeof OptimizeAlgorithm>;
@@ -17,6 +19,7 @@ export type Budget = z.infer<typeof Budget>;
 
 /** US dollars per million tokens. */
 export const Prices = z.strictObject({ input: z.number().min(0), output: z.number().min(0) });
+export type Prices = z.infer<typeof Prices>;
 
 /** Defaults as in Agent Lightning v0.3. */
 export const ApoConfig = z.strictObject({
@@ -67,17 +70,33 @@ export const OptimizeCost = z.object({
 });
 export type OptimizeCost = z.infer<typeof OptimizeCost>;
 
-/** One task with one candidate. `reward` null: no score, for the reason in `outcome`. */
-export const TaskResult = z.object({ task_id: z.string(), reward: z.number().nullable(), outcome: z.string(), rollout_id: z.string() });
-export type TaskResult = z.infer<typeof TaskResult>;
+/** train: what critiques are made from · validation: what selects · test: what is reported, never seen by the search. */
+export const Part = z.enum(['train', 'validation', 'test']);
+export type Part = z.infer<typeof Part>;
 
-const PartScore = z.object({ mean_reward: z.number().nullable(), n: z.number().int() });
+/** One rollout of a candidate on a task. */
+export const TaskResult = z.object({
+  part: Part,
+  task_id: z.string(),
+  /** 0; finalists may be run on a task again, with another seed: 1. */
+  replicate: z.number().int(),
+  /** null: no score, for the reason in `outcome`; a failure of the agent counts as 0. */
+  reward: z.number().nullable(),
+  outcome: Outcome,
+  /** Why the reward is what it is, as the agent said, or the error. */
+  reason: z.string().nullable(),
+  rollout_id: z.string(),
+  /** Made before, for another run. */
+  cached: z.boolean(),
+});
+export type TaskResult = z.infer<typeof TaskResult>;
 
 /**
  * proposed: being tried · rejected: broke a rule of `rejection` · dropped: did not beat its parent on the minibatch, or fell out
  * of the beam · kept: scored on validation and alive.
  */
 export const CandidateStatus = z.enum(['proposed', 'rejected', 'dropped', 'kept']);
+export type CandidateStatus = z.infer<typeof CandidateStatus>;
 
 /** Why a text cannot be used; told to the optimiser, which may repair it. */
 export const Rejection = z.object({ rule: z.enum(['variable-missing', 'variable-unknown', 'syntax', 'leak', 'too-long', 'unchanged', 'duplicate', 'no-answer']), prompt_id: z.string().nullable(), message: z.string() });
@@ -85,7 +104,7 @@ export type Rejection = z.infer<typeof Rejection>;
 
 /** A complete set of prompt texts, where it came from, and what it scored. */
 export const Candidate = z.object({
-  /** `c0` is the source as it was. */
+  /** `c0` is the source as it was; `h1`, `h2`, … are written by hand. */
   candidate_id: z.string(),
   /** One, or two of a merge. */
   parents: z.array(z.string()),
@@ -96,13 +115,16 @@ export const Candidate = z.object({
   status: CandidateStatus,
   /** What the optimiser said was wrong with the parent. */
   critique: z.string().nullable(),
+  /** Of the text that was not taken; or of the last one that was repaired. */
   rejection: Rejection.nullable(),
   /** Repairs that were asked for before it passed. */
   repairs: z.number().int(),
   /** On the training tasks it was proposed from: itself and its (better) parent. */
   minibatch: z.object({ parent: z.number().nullable(), child: z.number().nullable(), n: z.number().int() }).nullable(),
-  /** On the validation tasks it has run so far. */
-  validation: PartScore.nullable(),
+  /** Mean over the validation tasks it has run so far. */
+  validation: Score.nullable(),
+  /** On the held-out tasks: of c0 and of the winner, at the end. */
+  test: Score.nullable(),
   results: z.array(TaskResult),
   /** Spent on it alone, and by the whole run when it was done: the x of the cost curve. */
   cost: OptimizeCost,
@@ -112,7 +134,7 @@ export const Candidate = z.object({
 });
 export type Candidate = z.infer<typeof Candidate>;
 
-/** The state of a search, live and afterwards. */
+/** The state of a search, live and afterwards. The candidates in the order they were proposed; `best` is selected on validation. */
 export const Optimization = z.object({
   run_id: z.string(),
   algorithm: OptimizeAlgorithm,
@@ -123,8 +145,28 @@ export const Optimization = z.object({
   candidates: z.array(Candidate),
   best: z.string(),
   spent: OptimizeCost,
+  /** Why the search is over; null while it goes on. */
+  stopped: z.enum(['finished', 'budget', 'stopped']).nullable(),
 });
 export type Optimization = z.infer<typeof Optimization>;
+
+/** What the store keeps of a search beside its candidates. */
+export const SearchRecord = Optimization.omit({ candidates: true }).extend({
+  /** Of tasks and prompts: a resumed search must find them as they were. */
+  fingerprint: z.string(),
+});
+export type SearchRecord = z.infer<typeof SearchRecord>;
+
+/** What the optimiser was asked, and answered. */
+export const OptimizerAnswer = z.object({
+  /** Of the question. */
+  key: z.string(),
+  messages: z.array(ChatMessage),
+  text: z.string(),
+  input_tokens: z.number().int(),
+  output_tokens: z.number().int(),
+});
+export type OptimizerAnswer = z.infer<typeof OptimizerAnswer>;
 
 /** What the CLI prints with --json. Scores are those of the held-out part, which the search never saw. */
 export const OptimizeResult = z.object({
@@ -139,7 +181,7 @@ export const OptimizeResult = z.object({
     /** The store's versioned copy of the prompts. */
     resources_id: z.string().nullable(),
   }),
-  /** Paired over tasks; null when the search found nothing better on validation. */
+  /** Paired over the test tasks; null when validation chose the source as it was, or fewer than two tasks were scored. */
   difference: Difference.nullable(),
   improved: z.boolean(), // the interval of the difference lies above 0
   stopped: z.enum(['finished', 'budget', 'stopped']),

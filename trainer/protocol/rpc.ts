@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { Annotations } from './annotations.ts';
 import { Answer, ChosenModel, DebugLaunch, DebugRequest, EndpointCapabilities, FoundServer, ProbeRequest } from './endpoints.ts';
 import { CallTokens, CreditRule, TraceCredit } from './credit.ts';
+import { Candidate, Optimization, OptimizeCost, OptimizeRequest } from './optimize.ts';
+import { Prompt } from './prompts.ts';
 import { Replay } from './replay.ts';
 import { Attempt, AttemptedRollout } from './rollout.ts';
 import { Checkpoint, Run, RunKind, StepMetrics } from './run.ts';
@@ -16,22 +18,24 @@ export const StartRun = z.object({
   kind: RunKind,
   /** Path of an agent-trainer.json. dev and eval: names what the request leaves open; an eval run does its validation tasks, a dry run those it trains on. */
   config_path: z.string().optional(),
-  /** dev and eval: path[:name]. */
+  /** dev, eval, optimize: path[:name]. */
   agent: z.string().optional(),
   data: z.string().optional(),
   limit: z.number().int().min(1).optional(),
   /** eval: of the tasks only these. */
   task_ids: z.array(z.string()).min(1).optional(),
-  /** dev, eval: policy folder, or endpoint URL; default: the `model` of the agent-trainer.json nearest to the agent. */
+  /** dev, eval, optimize: policy folder, or endpoint URL; default: the `model` of the agent-trainer.json nearest to the agent. */
   policy: z.string().optional(),
   against: z.string().optional(),
-  /** dev and eval: instead of `policy`. */
+  /** dev, eval, and optimize (endpoints only): instead of `policy`. */
   model: ChosenModel.optional(),
-  /** train: continue this run. */
+  /** train, optimize: continue this run. */
   resume: z.string().optional(),
   seed: z.number().int().optional(),
   /** dev: continue one recorded attempt from an LLM call; agent, task and model are those of its run. */
   replay: Replay.partial({ attempt_id: true, edits: true }).optional(),
+  /** optimize: what to search for and how. */
+  optimize: OptimizeRequest.optional(),
   /** train: overrides of the file, e.g. { "grpo": { "steps": 3 } }; deep-merged, then validated. */
   overrides: z.record(z.string(), z.unknown()).optional(),
 });
@@ -46,7 +50,7 @@ export const rpcMethods = {
   'runs.cancel': { params: z.object({ run_id: z.string() }), result: Run },
   /** No new rollout begins; those under way, and an update, finish. The run then says `pause: 'paused'`. */
   'runs.pause': { params: z.object({ run_id: z.string() }), result: Run },
-  /** A paused run goes on; a training run that was interrupted, cancelled or failed goes on after its last checkpoint. */
+  /** A paused run goes on; a training run that was interrupted, cancelled or failed goes on after its last checkpoint, a search where it was. */
   'runs.resume': { params: z.object({ run_id: z.string() }), result: Run },
   /** How many rollouts run at a time, from now on; running ones finish. */
   'runs.set_runners': { params: z.object({ run_id: z.string(), n: z.number().int().min(1).max(256) }), result: Run },
@@ -60,6 +64,15 @@ export const rpcMethods = {
   'tasks.list': { params: z.object({ config_path: z.string() }), result: TaskList },
   /** All spans of the rollout's latest attempt (or the given one), in order. */
   'trace.get': { params: z.object({ rollout_id: z.string(), attempt_id: z.string().optional() }), result: z.object({ rollout: AttemptedRollout, spans: z.array(Span), stdout: z.string(), stderr: z.string() }) },
+  /** The prompts that reach an agent (`path[:name]`). */
+  'prompts.list': { params: z.object({ agent: z.string() }), result: z.array(Prompt) },
+  'optimize.get': { params: z.object({ run_id: z.string() }), result: Optimization },
+  /** Ends the search with the best so far, and makes the report. Resolves when it has. */
+  'optimize.finish': { params: z.object({ run_id: z.string() }), result: Run },
+  /** A text written by hand becomes a candidate and is scored on validation; possible while the search runs and afterwards. */
+  'optimize.add': { params: z.object({ run_id: z.string(), parent: z.string(), texts: z.record(z.string(), z.string()) }), result: Candidate },
+  /** A pinned candidate is never dropped, and is a parent like the best. */
+  'optimize.pin': { params: z.object({ run_id: z.string(), candidate_id: z.string(), pinned: z.boolean() }), result: Candidate },
   /** What the latest rollouts say about agents and lines of their source. */
   'annotations.get': { params: z.object({}), result: Annotations },
   /** Asks an endpoint a few small questions, unless it was asked before. */
@@ -80,7 +93,7 @@ export const rpcMethods = {
   'tokens.get': { params: z.object({ rollout_id: z.string(), attempt_id: z.string().optional(), span_id: z.string() }), result: CallTokens },
   /** Events of this run (all runs without run_id) and of these types (all without types) are sent from now on. A second call of a connection replaces the first. */
   'events.subscribe': {
-    params: z.object({ run_id: z.string().optional(), types: z.array(z.enum(['run', 'run-deleted', 'step', 'rollout', 'spans', 'notice'])).optional() }),
+    params: z.object({ run_id: z.string().optional(), types: z.array(z.enum(['run', 'run-deleted', 'step', 'candidate', 'rollout', 'spans', 'notice'])).optional() }),
     result: z.object({}),
   },
 } as const;
@@ -104,6 +117,8 @@ export const TrainerEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('run'), run: Run }),
   z.object({ type: z.literal('run-deleted'), run_id: z.string() }),
   z.object({ type: z.literal('step'), run_id: z.string(), metrics: StepMetrics }),
+  /** A candidate as it is now; a known id replaces. */
+  z.object({ type: z.literal('candidate'), run_id: z.string(), candidate: Candidate, best: z.string(), spent: OptimizeCost }),
   z.object({ type: z.literal('rollout'), run_id: z.string().nullable(), rollout: AttemptedRollout }),
   z.object({ type: z.literal('spans'), run_id: z.string().nullable(), spans: z.array(Span) }),
   /** A line for a log: what the run does or what it waits for. */

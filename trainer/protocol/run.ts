@@ -1,14 +1,14 @@
 import { z } from 'zod';
 
-export const RunKind = z.enum(['dev', 'train', 'eval']);
+export const RunKind = z.enum(['dev', 'train', 'eval', 'optimize']);
 export type RunKind = z.infer<typeof RunKind>;
 
-/** `interrupted`: the trainer died under it; it can be resumed when it is a training run with a checkpoint. */
+/** `interrupted`: the trainer died under it; training runs and searches can be resumed. */
 export const RunStatus = z.enum(['pending', 'running', 'succeeded', 'failed', 'cancelled', 'interrupted']);
 export type RunStatus = z.infer<typeof RunStatus>;
 
 /** What a run is doing right now, for progress displays. */
-export const RunPhase = z.enum(['starting', 'self-check', 'evaluating-before', 'training', 'evaluating-after', 'rollouts', 'done']);
+export const RunPhase = z.enum(['starting', 'self-check', 'evaluating-before', 'training', 'evaluating-after', 'rollouts', 'searching', 'reporting', 'done']);
 export type RunPhase = z.infer<typeof RunPhase>;
 
 export const Run = z.object({

@@ -1,3 +1,4 @@
+import { usageOf } from '../adapter/usage.ts';
 import { attr, isLlmCall, spanNames, type Span } from '../protocol/span.ts';
 
 /** A place in the user's source. Lines count from 1. */
@@ -15,14 +16,12 @@ export interface RolloutFacts {
 
 export function factsOf(spans: readonly Span[]): RolloutFacts {
   const byId = new Map(spans.map((span) => [span.span_id, span]));
-  const facts: RolloutFacts = { input_tokens: null, output_tokens: null, rewards: [], calls: [] };
+  const facts: RolloutFacts = { ...usageOf(spans), rewards: [], calls: [] };
   for (const span of spans) {
     const value = span.attributes[attr.rewardValue];
     const own = placeOf(span);
     if (span.name === spanNames.reward && typeof value === 'number' && own) facts.rewards.push({ place: own, value });
     if (!isLlmCall(span)) continue;
-    facts.input_tokens = plus(facts.input_tokens, span.attributes[attr.inputTokens]);
-    facts.output_tokens = plus(facts.output_tokens, span.attributes[attr.outputTokens]);
     const place = enclosingPlace(span, byId);
     if (place) facts.calls.push({ place, error: span.status.status_code === 'ERROR' ? span.status.description ?? 'The call failed.' : null });
   }
@@ -43,8 +42,4 @@ function placeOf({ attributes }: Span): Place | null {
   const file = attributes[attr.codeFile];
   const line = attributes[attr.codeLine];
   return typeof file === 'string' && typeof line === 'number' ? { file, line } : null;
-}
-
-function plus(sum: number | null, value: unknown): number | null {
-  return typeof value === 'number' ? (sum ?? 0) + value : sum;
 }

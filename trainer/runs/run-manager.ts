@@ -5,8 +5,11 @@ import type { DebugLaunch, DebugRequest } from '../protocol/endpoints.ts';
 import { StartRun } from '../protocol/rpc.ts';
 import { Checkpoints } from '../algorithms/checkpoints.ts';
 import type { Checkpoint, Run } from '../protocol/run.ts';
+import type { Candidate } from '../protocol/optimize.ts';
+import type { Prompt } from '../protocol/prompts.ts';
 import type { TaskList } from '../protocol/tasks.ts';
 import { parseAs } from '../protocol/validate.ts';
+import { resolveAgent } from '../runner/agent-spec.ts';
 import { newId } from '../store/ids.ts';
 import type { EditorModels } from './backends.ts';
 import { loadConfig } from './config-file.ts';
@@ -15,11 +18,14 @@ import { prepareDev } from './dev-run.ts';
 import { prepareEval } from './eval-run.ts';
 import { exportRun, type Exported } from './export-run.ts';
 import { claim, livingOwner, newManager, retireManager } from './owner.ts';
+import { prepareOptimize, resumeOptimize } from './optimize-run.ts';
 import type { Prepared } from './prepared.ts';
-import { isOver, recoverRuns } from './recover.ts';
+import { isOver, isResumable, recoverRuns, resumeCommand } from './recover.ts';
 import { RunControl } from './run-control.ts';
+import { promptsOf } from './prompts.ts';
 import { prepareReplay } from './replay-run.ts';
 import { notice, runFolder, type RunContext, type Session } from './session.ts';
+import { Searches, type LiveSearch } from './searches.ts';
 import { StallWatch } from './stall-watch.ts';
 import { loadValidation } from './train-data.ts';
 import { checkpointFolder, prepareResume, prepareTrain } from './train-run.ts';
@@ -34,20 +40,22 @@ export class RunManager {
   readonly #context: RunContext;
   readonly #active = new Map<string, ActiveRun>();
   readonly #manager = newManager();
+  readonly searches: Searches;
 
   constructor(context: RunContext) {
     this.#context = context;
+    this.searches = new Searches(context.store);
   }
 
   /**
    * Checks the request and starts the run; its progress and end arrive as store events. With `resume`, an earlier
-   * training run goes on after its last checkpoint. Throws TrainerError on a wrong request, naming file and field.
+   * training run goes on after its last checkpoint, an earlier search where it was. Throws TrainerError on a wrong request, naming file and field.
    */
   start(request: StartRun, editor?: EditorModels): Run {
     const parsed = parseAs(StartRun, request, 'The request');
     const { workspace } = this.#context;
-    if (parsed.resume !== undefined) return this.#resume(parsed, parsed.resume);
-    if (parsed.model !== undefined && parsed.kind === 'train') throw new TrainerError('bad_input', `"model" is for dry runs and evaluations; a run of kind "${parsed.kind}" takes its model from its configuration or "policy".`);
+    if (parsed.resume !== undefined) return this.#resume(parsed, parsed.resume, editor);
+    if (parsed.model !== undefined && parsed.kind === 'train') throw new TrainerError('bad_input', `"model" is for dry runs, evaluations and searches; a run of kind "${parsed.kind}" takes its model from its configuration or "policy".`);
     return this.#begin(parsed.kind, parsed.replay ? prepareReplay(parsed, parsed.replay, this.#context) : prepare[parsed.kind](parsed, workspace, editor));
   }
 
@@ -85,10 +93,37 @@ export class RunManager {
     return this.#control(run_id, 'paused').pause();
   }
 
-  /** Lets a paused run go on; an ended training run goes on after its last checkpoint. */
-  resume(run_id: string): Run {
+  /** Lets a paused run go on; an ended training run goes on after its last checkpoint, a search where it was. */
+  resume(run_id: string, editor?: EditorModels): Run {
     const active = this.#active.get(run_id);
-    return active ? active.control.resume() : this.start({ kind: 'train', resume: run_id });
+    return active ? active.control.resume() : this.start({ kind: this.#require(run_id).kind, resume: run_id }, editor);
+  }
+
+  /** The prompts that reach an agent (`path[:name]`). Throws TrainerError 'bad_input' when there is no such agent. */
+  prompts(agent: string): Prompt[] {
+    return promptsOf(resolveAgent(agent, this.#context.workspace), this.#context.workspace);
+  }
+
+  /** Ends a search with the best so far; resolves when its report is made. */
+  async finish(run_id: string): Promise<Run> {
+    this.#liveSearch(run_id, 'finished').finish();
+    return this.wait(run_id);
+  }
+
+  /** Adds a candidate written by hand to a search; one that has ended goes on to score it. */
+  addCandidate(run_id: string, parent: string, texts: Record<string, string>, editor?: EditorModels): Candidate {
+    const live = this.searches.live(run_id);
+    if (live) return live.add(parent, texts);
+    const run = this.#require(run_id);
+    if (!isOver(run)) throw this.#notHere(run, 'added to');
+    const candidate = this.searches.addRecorded(run_id, parent, texts);
+    this.start({ kind: 'optimize', resume: run_id }, editor);
+    return candidate;
+  }
+
+  pinCandidate(run_id: string, candidate_id: string, pinned: boolean): Candidate {
+    const live = this.searches.live(run_id);
+    return live ? live.pin(candidate_id, pinned) : this.searches.pinRecorded(run_id, candidate_id, pinned);
   }
 
   setRunners(run_id: string, n: number): Run {
@@ -142,17 +177,21 @@ export class RunManager {
     return recoverRuns(this.#context.store, this.#context.workspace);
   }
 
-  /** Whether a training run of this trainer is going. */
+  /** Whether a training run or a search of this trainer is going: those that outlive the window that started them. */
   get training(): boolean {
-    return [...this.#active.values()].some((active) => active.kind === 'train');
+    return this.#resumables().length > 0;
   }
 
-  /** Resolves once no training run of this trainer is going. */
+  /** Resolves once no training run and no search of this trainer is going. */
   async whenNoTraining(): Promise<void> {
-    while (this.training) await Promise.all([...this.#active.values()].filter((active) => active.kind === 'train').map((active) => active.ended));
+    while (this.training) await Promise.all(this.#resumables().map((active) => active.ended));
   }
 
-  /** Ends all runs of this trainer: training runs as interrupted (they can be resumed), others as cancelled. */
+  #resumables(): ActiveRun[] {
+    return [...this.#active.values()].filter(({ kind }) => isResumable(kind));
+  }
+
+  /** Ends all runs of this trainer: training runs and searches as interrupted (they can be resumed), others as cancelled. */
   async close(): Promise<void> {
     const active = [...this.#active.values()];
     for (const { controller } of active) controller.abort('close' satisfies StopReason);
@@ -160,12 +199,12 @@ export class RunManager {
     retireManager(this.#manager);
   }
 
-  #resume(request: StartRun, run_id: string): Run {
+  #resume(request: StartRun, run_id: string, editor: EditorModels | undefined): Run {
     const { store, workspace } = this.#context;
     const run = this.#require(run_id);
     const owner = isOver(run) ? null : livingOwner(runFolder(workspace, run_id));
     if (owner !== null) throw new TrainerError('conflict', `Run ${run_id} is still going in process ${owner}. Cancel it first.`);
-    const prepared = prepareResume(run, request, workspace);
+    const prepared = run.kind === 'optimize' ? resumeOptimize(run, request, this.#context, editor) : prepareResume(run, request, workspace);
     claim(runFolder(workspace, run_id), this.#manager);
     store.cancelRollouts({ run_id }); // of the interrupted step: made anew with the same seeds
     const resumed = store.updateRun(run_id, { status: 'running', phase: 'starting', end_time: null, error: null, result: null });
@@ -178,7 +217,7 @@ export class RunManager {
     const controller = new AbortController();
     const control = new RunControl(this.#context.store, run_id);
     const stall = new StallWatch(this.#context, run_id);
-    const session: Session = { ...this.#context, run_id, folder, control, signal: controller.signal };
+    const session: Session = { ...this.#context, run_id, folder, control, searches: this.searches, signal: controller.signal };
     const ended = Promise.resolve() // the caller hears of the start before the run does anything
       .then(() => prepared.execute(session))
       .then((result): Partial<Run> => ({ status: 'succeeded', phase: 'done', result }), (error: unknown) => endedBadly(session, kind, error))
@@ -192,6 +231,12 @@ export class RunManager {
       });
     ended.catch(() => undefined); // the store failed: told to whoever waits, and the process goes on
     this.#active.set(run_id, { kind, controller, control, ended });
+  }
+
+  #liveSearch(run_id: string, verb: string): LiveSearch {
+    const live = this.searches.live(run_id);
+    if (!live) throw this.#notHere(this.#require(run_id), verb);
+    return live;
   }
 
   #control(run_id: string, verb: string): RunControl {
@@ -213,13 +258,14 @@ export class RunManager {
   }
 }
 
-const prepare: Record<Run['kind'], (request: StartRun, workspace: string, editor?: EditorModels) => Prepared> = { dev: prepareDev, train: prepareTrain, eval: prepareEval };
+const prepare: Record<Run['kind'], (request: StartRun, workspace: string, editor?: EditorModels) => Prepared> = { dev: prepareDev, train: prepareTrain, eval: prepareEval, optimize: prepareOptimize };
 
 /** How a run that threw is recorded: stopped on purpose, or failed with its reason. */
 function endedBadly(session: Session, kind: Run['kind'], error: unknown): Partial<Run> {
   const stopped = session.signal.aborted ? (session.signal.reason as StopReason) : null;
-  if (stopped === 'close' && kind === 'train') return { status: 'interrupted', error: `The trainer was closed. Continue the run with: agent-trainer train --resume ${session.run_id}` };
+  if (stopped === 'close' && isResumable(kind)) return { status: 'interrupted', error: `The trainer was closed. Continue the run with: ${resumeCommand({ kind, run_id: session.run_id })}` };
   if (stopped !== null) return { status: 'cancelled', error: error instanceof TrainerError && error.code === 'cancelled' ? null : messageOf(error) };
   if (!(error instanceof TrainerError) && error instanceof Error) notice(session, 'warning', `Unexpected error: ${error.stack ?? error.message}`);
-  return { status: 'failed', error: messageOf(error) };
+  const advice = kind === 'optimize' ? ` What was measured is kept: continue with ${resumeCommand({ kind, run_id: session.run_id })}` : '';
+  return { status: 'failed', error: `${messageOf(error)}${advice}` };
 }

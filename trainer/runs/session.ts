@@ -3,6 +3,7 @@ import type { Gateway } from '../gateway/gateway.ts';
 import type { RunPhase } from '../protocol/run.ts';
 import type { Store } from '../store/store.ts';
 import type { RunControl } from './run-control.ts';
+import type { Searches } from './searches.ts';
 
 /** What every run works with. */
 export interface RunContext {
@@ -22,6 +23,8 @@ export interface Session extends RunContext {
   folder: string;
   /** Pause, and the number of runners. */
   control: RunControl;
+  /** Where a search for prompts makes itself reachable. */
+  searches: Searches;
   /** Aborted by cancel and by the end of the trainer. */
   signal: AbortSignal;
 }

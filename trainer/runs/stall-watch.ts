@@ -72,6 +72,7 @@ export function waitingFor({ store, gateway }: Watched, { run_id, phase }: Pick<
   const waiting = store.listRollouts({ run_id, status_in: ['queuing', 'requeuing'] }).length;
   if (waiting > 0) return { on: 'an agent process', detail: `${count(waiting, 'rollout')} queued and no process takes one` };
   if (phase === 'training') return { on: 'the policy update', detail: 'all rollouts of the step have ended' };
+  if (phase === 'searching') return { on: 'the optimiser', detail: 'no rollout is under way' };
   return { on: phase === 'starting' ? 'the model and the agent to load' : 'the trainer', detail: 'no rollout is under way' };
 }
 

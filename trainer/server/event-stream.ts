@@ -87,6 +87,7 @@ export class EventStream {
       case 'run': return `run ${event.run.run_id}`;
       case 'run-deleted': return `run ${event.run_id}`;
       case 'step': return `step ${event.run_id} ${event.metrics.step}`;
+      case 'candidate': return `candidate ${event.run_id} ${event.candidate.candidate_id}`;
       case 'rollout': return `rollout ${event.rollout.rollout_id}`;
       case 'notice': return `notice ${this.#notices++}`;
     }

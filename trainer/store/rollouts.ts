@@ -37,6 +37,8 @@ export interface RolloutQuery {
   step?: number;
   mode?: RolloutMode;
   status_in?: readonly RolloutStatus[];
+  /** `metadata.cache_key`. */
+  cache_key?: string;
   limit?: number;
   offset?: number;
 }
@@ -150,7 +152,7 @@ export function supersedeRollouts(context: Context, run_id: string, from_step: n
 }
 
 /** In the order they were enqueued. */
-export function listRollouts(context: Context, { run_id, step, mode, status_in, limit, offset }: RolloutQuery): AttemptedRollout[] {
+export function listRollouts(context: Context, { run_id, step, mode, status_in, cache_key, limit, offset }: RolloutQuery): AttemptedRollout[] {
   sweep(context);
   const conditions: string[] = [];
   const values: Value[] = [];
@@ -162,6 +164,7 @@ export function listRollouts(context: Context, { run_id, step, mode, status_in, 
   if (step !== undefined) require(`r.step = ? AND ${counted}`, step);
   if (mode !== undefined) require('r.mode = ?', mode);
   if (status_in !== undefined) require(`r.status IN (${status_in.map(() => '?').join(', ')})`, ...status_in);
+  if (cache_key !== undefined) require("json_extract(r.metadata, '$.cache_key') = ?", cache_key);
   const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
   return context.db.all(`${selectAttempted} ${where} ORDER BY r.position LIMIT ? OFFSET ?`, ...values, limit ?? -1, offset ?? 0).map(attemptedOf);
 }

@@ -44,7 +44,7 @@ export function deleteRun(context: Context, run_id: string): void {
   context.write('full', () => {
     requireRun(context, run_id);
     for (const table of ['spans', 'logs', 'attempts']) context.db.run(`DELETE FROM ${table} WHERE rollout_id IN (SELECT rollout_id FROM rollouts WHERE run_id = ?)`, run_id);
-    for (const table of ['rollouts', 'steps', 'runs']) context.db.run(`DELETE FROM ${table} WHERE run_id = ?`, run_id);
+    for (const table of ['rollouts', 'steps', 'searches', 'candidates', 'answers', 'runs']) context.db.run(`DELETE FROM ${table} WHERE run_id = ?`, run_id);
     context.emit({ type: 'run-deleted', run_id });
   });
 }

@@ -48,6 +48,16 @@ const migrations: readonly string[] = [
     last_idle_time REAL, current_rollout_id TEXT, current_attempt_id TEXT, heartbeat_stats TEXT NOT NULL
   );
   `,
+  // Searches for prompts. Answers of the optimiser are kept in the order they were given.
+  `
+  CREATE TABLE searches (run_id TEXT PRIMARY KEY, body TEXT NOT NULL);
+  CREATE TABLE candidates (
+    position INTEGER PRIMARY KEY, run_id TEXT NOT NULL, candidate_id TEXT NOT NULL, body TEXT NOT NULL, UNIQUE (run_id, candidate_id)
+  );
+  CREATE TABLE answers (position INTEGER PRIMARY KEY, run_id TEXT NOT NULL, body TEXT NOT NULL);
+  CREATE INDEX answers_by_run ON answers (run_id);
+  CREATE INDEX rollouts_by_key ON rollouts (json_extract(metadata, '$.cache_key')) WHERE json_extract(metadata, '$.cache_key') IS NOT NULL;
+  `,
 ];
 
 export const schemaVersion = migrations.length;

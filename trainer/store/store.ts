@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
+import type { Candidate, OptimizerAnswer, SearchRecord } from '../protocol/optimize.ts';
 import type { Attempt, AttemptedRollout, Resource, ResourceBundle, Rollout, WorkerInfo } from '../protocol/rollout.ts';
 import type { TrainerEvent, Waiting } from '../protocol/rpc.ts';
 import type { Run, StepMetrics } from '../protocol/run.ts';
@@ -13,6 +14,7 @@ import { addResources, getResources, latestResources } from './resources.ts';
 import { cancelRollouts, dequeueRollout, enqueueRollouts, finishAttempt, getRollout, listRollouts, supersedeRollouts, waitingRollouts, type AttemptEnd, type RolloutInput, type RolloutQuery, type WaitingRollout } from './rollouts.ts';
 import { addStep, createRun, deleteRun, getRun, listRuns, listSteps, updateRun } from './runs.ts';
 import { migrate } from './schema.ts';
+import { addAnswer, getSearch, listAnswers, listCandidates, putCandidate, saveSearch } from './searches.ts';
 import { addSpans, countSpans, listSpans, nextSequenceId } from './spans.ts';
 import { createWaits } from './waits.ts';
 import { heartbeat, listWorkers } from './workers.ts';
@@ -34,6 +36,17 @@ export interface Store {
   /** Replaces the same step (resume). */
   addStep(run_id: string, metrics: StepMetrics): void;
   listSteps(run_id: string): StepMetrics[];
+
+  /** Begins the record of a search for prompts, or replaces it. */
+  saveSearch(record: SearchRecord): void;
+  getSearch(run_id: string): SearchRecord | undefined;
+  /** Records a candidate as it is now (a known id replaces), together with what the search had found and spent by then. */
+  putCandidate(run_id: string, candidate: Candidate, now: Pick<SearchRecord, 'best' | 'spent'>): void;
+  /** In the order they were proposed. */
+  listCandidates(run_id: string): Candidate[];
+  addAnswer(run_id: string, answer: OptimizerAnswer): void;
+  /** In the order they were given. */
+  listAnswers(run_id: string): OptimizerAnswer[];
 
   enqueueRollouts(inputs: readonly RolloutInput[]): Rollout[];
   /** The oldest first, at most `limit`. */
@@ -74,7 +87,7 @@ export interface Store {
 
   /** Tells the listeners a line about the run; kept nowhere. */
   notice(run_id: string, level: 'info' | 'warning', message: string, waiting?: Waiting | null): void;
-  /** Run, step, rollout and spans events, each after its commit, and notices. Returns the way to stop listening. */
+  /** Run, step, candidate, rollout and spans events, each after its commit, and notices. Returns the way to stop listening. */
   onEvent: (listener: (event: TrainerEvent) => void) => () => void;
   close(): void;
 }
@@ -98,6 +111,12 @@ export function openStore(file: string, { now = () => Date.now() / 1000, driver 
     deleteRun: (run_id) => deleteRun(context, run_id),
     addStep: (run_id, metrics) => addStep(context, run_id, metrics),
     listSteps: (run_id) => listSteps(context, run_id),
+    saveSearch: (record) => saveSearch(context, record),
+    getSearch: (run_id) => getSearch(context, run_id),
+    putCandidate: (run_id, candidate, now) => putCandidate(context, run_id, candidate, now),
+    listCandidates: (run_id) => listCandidates(context, run_id),
+    addAnswer: (run_id, answer) => addAnswer(context, run_id, answer),
+    listAnswers: (run_id) => listAnswers(context, run_id),
     enqueueRollouts: (inputs) => enqueueRollouts(context, inputs),
     waitingRollouts: (run_id, limit) => waitingRollouts(context, run_id, limit),
     dequeueRollout: (worker_id, filter) => dequeueRollout(context, worker_id, filter),

@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import { openStore, type Store } from '../../store/store.ts';
 import { TrainerError } from '../../protocol/errors.ts';
+import { OptimizeResult } from '../../protocol/optimize.ts';
 import type { Run } from '../../protocol/run.ts';
 import { recoverRuns } from '../../runs/recover.ts';
 import { decimal, duration, table } from '../format.ts';
@@ -52,6 +53,10 @@ function row(run: Run): string[] {
 
 function rewardOf(run: Run): string {
   const result = run.result as { mean_reward?: number | null; before?: { mean_reward: number | null }; after?: { mean_reward: number | null }; policy?: { mean_reward: number | null } } | null;
+  if (run.kind === 'optimize' && run.result) {
+    const { baseline, best } = OptimizeResult.parse(run.result);
+    return best.candidate_id === 'c0' ? decimal(baseline.score) : `${decimal(baseline.score)} → ${decimal(best.score)}`;
+  }
   if (result?.before && result.after) return `${decimal(result.before.mean_reward)} → ${decimal(result.after.mean_reward)}`;
   return decimal(result?.policy?.mean_reward ?? result?.mean_reward);
 }
