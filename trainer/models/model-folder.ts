@@ -1,9 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { configJson, readConfig, type Qwen2Config } from './config.ts';
+import { configJson } from './config-json.ts';
+import { readConfig } from './config.ts';
+import type { DecoderConfig } from './decoder-config.ts';
 import { loadParameters, saveParameters, type ParameterBlock } from './weights.ts';
 
-export interface Model { config: Qwen2Config; weights: ParameterBlock }
+export interface Model { config: DecoderConfig; weights: ParameterBlock }
 
 /** Reads config.json and the weights of a Hugging Face model folder. Throws TrainerError naming the file at fault. */
 export async function loadModel(folder: string): Promise<Model> {

@@ -5,7 +5,8 @@ import { z } from 'zod';
 import { TrainerError, messageOf } from '../protocol/errors.ts';
 import type { ChatMessage } from '../protocol/chat.ts';
 import { parseAs } from '../protocol/validate.ts';
-import { maxVocabulary, readJson, readText } from './config.ts';
+import { readJson, readText } from './config.ts';
+import { maxVocabulary } from './huggingface-config.ts';
 import { Detokenizer, byteLevelAlphabet } from './detokenizer.ts';
 import { TimeLimitError, withTimeLimit } from './time-limit.ts';
 

@@ -4,7 +4,8 @@ import { z } from 'zod';
 import type { AdamWState } from '../engine/optimizer.ts';
 import { wrap, type Tensor } from '../engine/tensor.ts';
 import { TrainerError } from '../protocol/errors.ts';
-import { readJson, type Qwen2Config } from '../models/config.ts';
+import { readJson } from '../models/config.ts';
+import type { DecoderConfig } from '../models/decoder-config.ts';
 import { parameterShapes } from '../models/parameters.ts';
 import { readSafetensors, writeSafetensors, type NamedTensor } from '../models/safetensors.ts';
 import { loadParameters, saveParameters, type ParameterBlock } from '../models/weights.ts';
@@ -46,7 +47,7 @@ export async function writeCheckpoint(folder: string, source: string, weights: P
 }
 
 /** Reads a checkpoint written with `resume`. Throws TrainerError when it is not one, or belongs to a model of another shape. */
-export async function readCheckpoint(folder: string, config: Qwen2Config): Promise<ResumeState & { weights: ParameterBlock }> {
+export async function readCheckpoint(folder: string, config: DecoderConfig): Promise<ResumeState & { weights: ParameterBlock }> {
   const file = path.join(folder, stateFile);
   const json = await readJson(file);
   if (json === undefined) throw new TrainerError('not_found', `${folder} holds no state to resume from (${stateFile} is missing). Resume from a checkpoint of a training run.`);
@@ -63,7 +64,7 @@ function momentTensors({ firstMoments, secondMoments }: AdamWState): Map<string,
   return new Map<string, NamedTensor>([...part('first', firstMoments), ...part('second', secondMoments)]);
 }
 
-async function readMoments(file: string, config: Qwen2Config, step: number): Promise<AdamWState> {
+async function readMoments(file: string, config: DecoderConfig, step: number): Promise<AdamWState> {
   const tensors = await readSafetensors(file);
   const part = (prefix: string) => Object.fromEntries([...parameterShapes(config)].map(([name, shape]) => {
     const found = tensors.get(`${prefix}.${name}`);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Qwen2Config } from '../../../trainer/models/config.ts';
+import type { DecoderConfig } from '../../../trainer/models/decoder-config.ts';
 import { Detokenizer } from '../../../trainer/models/detokenizer.ts';
 import type { ParameterBlock } from '../../../trainer/models/weights.ts';
 import { DecodeModel } from '../../../trainer/policy/decode-model.ts';
@@ -16,7 +16,7 @@ class Harness {
   readonly model: DecodeModel;
   readonly sampler: Sampler;
 
-  constructor(config: Qwen2Config, weights: ParameterBlock, { slots = 8, stopIds = [] as number[] } = {}) {
+  constructor(config: DecoderConfig, weights: ParameterBlock, { slots = 8, stopIds = [] as number[] } = {}) {
     this.model = new DecodeModel(config, weights, engine, slots);
     // Token n prints as the letter at n, so that stop strings can be written down.
     this.sampler = new Sampler(this.model, stopIds, () => new Detokenizer((id) => Uint8Array.of(97 + (id % 26))), (event) => this.#collect(event));
