@@ -5,18 +5,21 @@ import { messageOf, TrainerError } from '../protocol/errors.ts';
 import { JsonTextError, parseJsonText } from '../protocol/json-text.ts';
 import { parseAs } from '../protocol/validate.ts';
 import type { DecoderConfig } from './decoder-config.ts';
+import { readGgufConfig } from './gguf/read-config.ts';
+import { isGguf } from './gguf/read.ts';
 import { idList, parseConfig, TokenIds } from './huggingface-config.ts';
 
 /**
- * Reads `config.json` and `generation_config.json` of a model folder; the end-of-sequence ids of both count.
+ * Reads the configuration of a GGUF file, or `config.json` and `generation_config.json` of a model folder; the end-of-sequence ids of both count.
  * Throws TrainerError `not_found` or `bad_input` naming the file.
  */
-export async function readConfig(folder: string): Promise<DecoderConfig> {
-  const file = path.join(folder, 'config.json');
+export async function readConfig(model: string): Promise<DecoderConfig> {
+  if (isGguf(model)) return readGgufConfig(model);
+  const file = path.join(model, 'config.json');
   const json = await readJson(file);
   if (json === undefined) throw new TrainerError('not_found', `There is no ${file}. A model folder holds config.json, model.safetensors and tokenizer.json.`);
   const config = parseConfig(json, file);
-  const generationFile = path.join(folder, 'generation_config.json');
+  const generationFile = path.join(model, 'generation_config.json');
   const generation = parseAs(z.looseObject({ eos_token_id: TokenIds }), await readJson(generationFile) ?? {}, generationFile);
   return { ...config, eosIds: [...new Set([...config.eosIds, ...idList(generation.eos_token_id)])] };
 }

@@ -7,10 +7,10 @@ import { loadParameters, saveParameters, type ParameterBlock } from './weights.t
 
 export interface Model { config: DecoderConfig; weights: ParameterBlock }
 
-/** Reads config.json and the weights of a Hugging Face model folder. Throws TrainerError naming the file at fault. */
-export async function loadModel(folder: string): Promise<Model> {
-  const config = await readConfig(folder);
-  return { config, weights: await loadParameters(folder, config) };
+/** Reads configuration and weights of a Hugging Face model folder or a GGUF file. Throws TrainerError naming the file at fault. */
+export async function loadModel(model: string): Promise<Model> {
+  const config = await readConfig(model);
+  return { config, weights: await loadParameters(model, config) };
 }
 
 /** Writes config.json, generation_config.json and model.safetensors into an existing folder. The tokenizer's files are the caller's. */
