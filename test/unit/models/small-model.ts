@@ -9,9 +9,9 @@ export const engine = { provider: 'cpu', threads: 2 } as const;
 export const smallConfig = decoderConfig('qwen2', { vocab: 23, hidden: 16, intermediate: 24, layers: 2, heads: 4, kvHeads: 2, headDim: 4, contextLength: 96 }, { eosIds: [2] });
 
 /** Weights large enough for sharp distributions; norms and biases are random too, so that a forgotten one shows. */
-export function smallWeights(config: DecoderConfig = smallConfig, seed = 1): ParameterBlock {
-  const weights = initialParameters(config, seed, 0.3);
-  const noise = initialParameters({ ...config, vocab: config.vocab * 8 }, seed + 1, 0.3).flat;
+export function smallWeights(config: DecoderConfig = smallConfig, seed = 1, std = 0.3): ParameterBlock {
+  const weights = initialParameters(config, seed, std);
+  const noise = initialParameters({ ...config, vocab: config.vocab * 8 }, seed + 1, std).flat;
   let at = 0;
   for (const [name, { data, shape }] of weights.tensors) {
     if (shape.length === 1) for (let i = 0; i < data.length; i++) data[i] = (name.endsWith('norm.weight') ? 1 - layouts[config.family].normOffset : 0) + noise[at++]!;

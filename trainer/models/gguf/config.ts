@@ -3,7 +3,7 @@ import { decoderConfig, layouts, type DecoderConfig, type Family } from '../deco
 import { ropeFrequencies, yarnAttentionFactor, type Rope, type RopeScaling } from '../rope.ts';
 import type { GgufHeader } from './read.ts';
 import type { GgufValue } from './types.ts';
-import { bools, float32, string, uint32, type TypedValue } from './write.ts';
+import { float32, string, uint32, type TypedValue } from './write.ts';
 
 /** llama.cpp's names of the families. */
 export const architectures: Readonly<Record<Family, string>> = { llama: 'llama', qwen2: 'qwen2', qwen3: 'qwen3', gemma2: 'gemma2', gemma3_text: 'gemma3' };
@@ -51,6 +51,19 @@ export function configOfGguf(header: GgufHeader): DecoderConfig {
   });
 }
 
+/** Why llama.cpp would compute something else than this configuration, as the rest of a sentence; null when it would not. */
+export function beyondLlamaCpp(config: DecoderConfig): string | null {
+  const { family, sliding } = config;
+  if (family === 'qwen2' && config.headDim * config.heads !== config.hidden) return `its heads have ${config.headDim} elements and not hidden / heads`;
+  if (sliding && !layouts[family].sandwichNorms) return `it has no sliding windows in ${family} models`;
+  const period = sliding ? sliding.layers.indexOf(false) + 1 : 0;
+  if (sliding && sliding.layers.some((local, layer) => local !== (period === 0 || (layer + 1) % period !== 0))) return 'its sliding windows follow no regular pattern';
+  if (layouts[family].sandwichNorms && Math.abs(config.attentionScale * Math.sqrt(scaledAs(family, config)) - 1) > 1e-6) return 'its attention scores have another scale (query_pre_attn_scalar)';
+  if (config.attentionBias === 'qkvo' && family !== 'llama') return `it has no attention_bias in ${family} models`;
+  if (config.rope.scaling?.type === 'llama3' && family !== 'llama') return `it has no rope_scaling of type "llama3" in ${family} models`;
+  return null;
+}
+
 /** Metadata of a configuration, as llama.cpp reads it. */
 export function configMetadata(config: DecoderConfig): [string, TypedValue][] {
   const architecture = architectures[config.family];
@@ -62,7 +75,7 @@ export function configMetadata(config: DecoderConfig): [string, TypedValue][] {
     ['attention.layer_norm_rms_epsilon', float32(config.normEps)], ['rope.freq_base', float32(theta)], ['vocab_size', uint32(config.vocab)],
   ];
   if (sliding) {
-    fields.push(['attention.sliding_window', uint32(sliding.size)], ['attention.sliding_window_pattern', bools(sliding.layers)]);
+    fields.push(['attention.sliding_window', uint32(sliding.size)], ['attention.sliding_window_pattern', uint32(sliding.layers.indexOf(false) + 1)]);
     if (config.family === 'gemma3_text') fields.push(['rope.freq_base_swa', float32(sliding.rope.theta)]);
   }
   if (config.attentionSoftcap !== null) fields.push(['attn_logit_softcapping', float32(config.attentionSoftcap)]);
@@ -103,14 +116,13 @@ function slidingOf(family: Family, read: Fields, pattern: GgufValue | undefined,
   const size = read.optional('attention.sliding_window') ?? (family === 'gemma2' ? 4096 : null);
   if (size === null || size === 0 || !layouts[family].sandwichNorms) return null; // llama.cpp has sliding windows in Gemma alone of these families
   const period = typeof pattern === 'number' ? pattern : family === 'gemma2' ? 2 : 6;
-  const isLocal = Array.isArray(pattern) ? (layer: number) => pattern[layer] === true : (layer: number) => (layer + 1) % period !== 0;
   const localRope = family === 'gemma3_text' ? { theta: read.number('rope.freq_base_swa', 10_000), scaling: null } : rope;
-  return { size, layers: Array.from({ length: layers }, (_, layer) => isLocal(layer)), rope: localRope };
+  return { size, layers: Array.from({ length: layers }, (_, layer) => period === 0 || (layer + 1) % period !== 0), rope: localRope };
 }
 
 function scalingOf(read: Fields, contextLength: number, refuse: (problem: string) => TrainerError): RopeScaling | null {
-  const type = read.text('rope.scaling.type') ?? 'none';
   const factor = read.number('rope.scaling.factor', 1);
+  const type = read.text('rope.scaling.type') ?? (factor === 1 ? 'none' : 'linear');
   switch (type) {
     case 'none': return null;
     case 'linear': return { type, factor };

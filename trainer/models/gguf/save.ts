@@ -1,8 +1,9 @@
+import { TrainerError } from '../../protocol/errors.ts';
 import type { DecoderConfig } from '../decoder-config.ts';
 import type { TokenizerFiles } from '../tokenizer-files.ts';
 import type { ParameterBlock } from '../weights.ts';
 import { blockFormats, type WrittenFormat } from './blocks.ts';
-import { configMetadata, llama3Factors } from './config.ts';
+import { beyondLlamaCpp, configMetadata, llama3Factors } from './config.ts';
 import { ggufName, stored } from './tensor-names.ts';
 import { tokenizerMetadata } from './tokenizer-metadata.ts';
 import { string, uint32, writeGguf, type TensorToWrite, type TypedValue } from './write.ts';
@@ -14,9 +15,11 @@ export interface ModelToSave { name: string; config: DecoderConfig; weights: Par
 
 /**
  * Writes a model as llama.cpp reads it: configuration, tokenizer, chat template and weights in one file.
- * Vectors stay float32, and so do matrices whose rows are no whole number of blocks. Throws TrainerError `bad_input` when llama.cpp has no tokenizer like the model's.
+ * Vectors stay float32, and so do matrices whose rows are no whole number of blocks. Throws TrainerError `bad_input` when llama.cpp has no such layout or tokenizer.
  */
 export async function saveGguf(file: string, { name, config, weights, tokenizer }: ModelToSave, format: WrittenFormat): Promise<void> {
+  const reason = beyondLlamaCpp(config);
+  if (reason !== null) throw new TrainerError('bad_input', `${name} cannot be written as GGUF, since llama.cpp would compute something else: ${reason}. Export it as a Hugging Face folder.`);
   const metadata = new Map<string, TypedValue>([
     ...configMetadata(config), ['general.name', string(name)], ['general.file_type', uint32(fileTypes[format])], ['general.quantization_version', uint32(2)],
     ...tokenizerMetadata(tokenizer, config.vocab),
