@@ -42,3 +42,9 @@ function scalingJson(scaling: RopeScaling): Record<string, unknown> {
 
 /** 1 / (1 / √n)² is n but for the last bits. */
 function round(x: number): number { return Number(x.toPrecision(12)); }
+
+const floats = ['attention_dropout', 'rope_theta', 'rope_local_base_freq', 'factor', 'low_freq_factor', 'high_freq_factor', 'beta_fast', 'beta_slow', 'attention_factor', 'attn_logit_softcapping', 'final_logit_softcapping'];
+const wholeFloat = new RegExp(`("(?:${floats.join('|')})": -?\\d+)(?=,?$)`, 'gm');
+
+/** The text of a config.json. JavaScript writes the number 30.0 as 30, which transformers 5 refuses where it expects a float. */
+export function configText(json: Record<string, unknown>): string { return `${JSON.stringify(json, null, 2)}\n`.replace(wholeFloat, '$1.0'); }

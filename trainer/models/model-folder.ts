@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { configJson } from './config-json.ts';
+import { configJson, configText } from './config-json.ts';
 import { readConfig } from './config.ts';
 import type { DecoderConfig } from './decoder-config.ts';
 import { loadParameters, saveParameters, type ParameterBlock } from './weights.ts';
@@ -16,7 +16,7 @@ export async function loadModel(model: string): Promise<Model> {
 /** Writes config.json, generation_config.json and model.safetensors into an existing folder. The tokenizer's files are the caller's. */
 export async function saveModel(folder: string, { config, weights }: Model): Promise<void> {
   const json = configJson(config);
-  const write = (name: string, value: unknown) => writeFile(path.join(folder, name), `${JSON.stringify(value, null, 2)}\n`, { flush: true });
+  const write = (name: string, content: Record<string, unknown>) => writeFile(path.join(folder, name), configText(content), { flush: true });
   await write('config.json', json);
   await write('generation_config.json', { do_sample: true, temperature: 1, eos_token_id: json['eos_token_id'] });
   await saveParameters(folder, weights);
