@@ -17,7 +17,7 @@ export interface OpenPolicyOptions {
 }
 
 /**
- * Loads a Hugging Face model folder (config.json, model.safetensors, tokenizer.json) into a thread that samples and learns.
+ * Loads a Hugging Face model folder (config.json, model.safetensors, tokenizer.json) or a GGUF file into a thread that samples and learns.
  * Throws TrainerError naming the file at fault, or what the provider lacks.
  */
 export async function openPolicy(folder: string, options: OpenPolicyOptions = {}): Promise<Policy & { chat: ChatBackend }> {

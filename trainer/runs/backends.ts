@@ -21,7 +21,7 @@ export interface EditorModels { backend(model: { id: string; name: string }): Ch
 
 /** The `model` of a configuration whose paths are relative to `folder`. */
 export function modelOfConfig(model: ModelConfig, folder: string, threads: number | undefined): ModelSource {
-  if (model.path !== undefined) return { kind: 'policy', folder: modelFolder(path.resolve(folder, model.path)), threads };
+  if (model.path !== undefined) return { kind: 'policy', folder: localModel(path.resolve(folder, model.path)), threads };
   const apiKey = model.api_key_env === undefined ? null : process.env[model.api_key_env] ?? null;
   if (model.api_key_env !== undefined && apiKey === null) throw new TrainerError('environment', `The environment variable ${model.api_key_env}, which model.api_key_env names, is not set. Set it to the key of ${model.endpoint}.`);
   return { kind: 'endpoint', url: model.endpoint!, model: model.name ?? null, apiKey }; // the schema demands one of the two
@@ -34,13 +34,13 @@ export function modelOfText(text: string, cwd: string): ModelSource {
     const [url = text, ...name] = text.split('#');
     return { kind: 'endpoint', url, model: name.join('#') || null, apiKey: process.env['OPENAI_API_KEY'] ?? null };
   }
-  return { kind: 'policy', folder: modelFolder(path.resolve(cwd, text)), threads: undefined };
+  return { kind: 'policy', folder: localModel(path.resolve(cwd, text)), threads: undefined };
 }
 
 /** Checked before the run starts, which may come to its second model only after an hour. */
-function modelFolder(folder: string): string {
-  if (existsSync(path.join(folder, 'config.json'))) return folder;
-  throw new TrainerError('not_found', `There is no model in ${folder}: it has no config.json. A model folder holds config.json, model.safetensors and tokenizer.json; the URL of a server begins with http:// or https://.`);
+function localModel(model: string): string {
+  if (existsSync(model.endsWith('.gguf') ? model : path.join(model, 'config.json'))) return model;
+  throw new TrainerError('not_found', `There is no model in ${model}: it has no config.json. A model is a folder with config.json, model.safetensors and tokenizer.json, or a GGUF file; the URL of a server begins with http:// or https://.`);
 }
 
 /** A model that the request itself names. Throws TrainerError 'bad_input' when it is the editor's and no editor asks. */
