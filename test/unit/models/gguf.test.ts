@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
 import { readConfig } from '../../../trainer/models/config.ts';
-import { decoderConfig } from '../../../trainer/models/decoder-config.ts';
+import { decoderConfig, type DecoderConfig } from '../../../trainer/models/decoder-config.ts';
 import { blockFormats, encodeBlocks } from '../../../trainer/models/gguf/blocks.ts';
 import { readGguf } from '../../../trainer/models/gguf/read.ts';
 import { saveGguf } from '../../../trainer/models/gguf/save.ts';
@@ -19,6 +19,9 @@ import { smallWeights } from './small-model.ts';
 const blocks = JSON.parse(readFileSync(path.join(import.meta.dirname, '..', '..', 'fixtures', 'gguf', 'blocks.json'), 'utf8')) as Record<string, { raw: string; values: string }>;
 const bytes = (text: string) => Uint8Array.from(Buffer.from(text, 'base64'));
 const floats = (text: string) => new Float32Array(bytes(text).buffer);
+
+/** To six digits, which float32 keeps; ends of a sequence come from the tokenizer. */
+const rounded = (config: DecoderConfig): unknown => JSON.parse(JSON.stringify({ ...config, eosIds: [] }, (_, value: unknown) => (typeof value === 'number' ? Number(value.toPrecision(6)) : value)));
 
 describe('GGUF', () => {
   let folder: string;
@@ -51,12 +54,7 @@ describe('GGUF', () => {
       const model = { name, config, weights: smallWeights(config, 1, 0.1), tokenizer };
       await saveGguf(at('a.gguf'), model, 'F32');
       const read = await loadModel(at('a.gguf'));
-      const { eosIds, normEps, rope, sliding, attentionSoftcap, logitSoftcap, attentionScale, ...rest } = read.config;
-      const { eosIds: _eos, normEps: eps, rope: expectedRope, sliding: window, attentionSoftcap: cap, logitSoftcap: finalCap, attentionScale: scale, ...expected } = config;
-      assert.deepEqual(rest, expected, name);
-      assert.deepEqual([rope.theta, sliding?.size, sliding?.layers, sliding?.rope.theta], [expectedRope.theta, window?.size, window?.layers, window?.rope.theta], name);
-      assert.equal(rope.scaling?.type, expectedRope.scaling?.type, name);
-      for (const [a, b] of [[normEps, eps], [attentionSoftcap ?? 0, cap ?? 0], [logitSoftcap ?? 0, finalCap ?? 0], [attentionScale, scale]] as const) assert.ok(Math.abs(a - b) < 1e-6, name);
+      assert.deepEqual(rounded(read.config), rounded(config), name);
       for (const [parameter, { data }] of read.weights.tensors) {
         const original = model.weights.tensors.get(parameter)!.data;
         // Gemma's norms are stored with 1 added, which costs their last bits.
@@ -64,9 +62,9 @@ describe('GGUF', () => {
         else assert.deepEqual(data, original, `${name} ${parameter}`);
       }
       await saveGguf(at('b.gguf'), model, 'Q8_0');
-      const rounded = (await loadModel(at('b.gguf'))).weights.flat;
-      assert.ok(rounded.every((x, i) => Math.abs(x - model.weights.flat[i]!) < 0.005), name);
-      assert.ok(rounded.some((x, i) => x !== model.weights.flat[i]), name);
+      const coarse = (await loadModel(at('b.gguf'))).weights.flat;
+      assert.ok(coarse.every((x, i) => Math.abs(x - model.weights.flat[i]!) < 0.005), name);
+      assert.ok(coarse.some((x, i) => x !== model.weights.flat[i]), name);
     }
   });
 
