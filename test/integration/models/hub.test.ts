@@ -127,7 +127,15 @@ describe('models of the Hugging Face hub', () => {
     await refuses(/Its GGUF files are hf:owner\/name\/sub\/tiny.gguf/);
     const at = await fetchModel(`${model}/sub/tiny.gguf`);
     assert.deepEqual((await readTokenizerFiles(at)).tokenizer, (await readTokenizerFiles(path.join(folder, 'tiny.gguf'))).tokenizer);
-    await loadModel(at);
+    const rows = [{ tokens: [2, 70, 80, 300, 310], mask: [0, 1, 1, 1, 1], temperature: 1 }];
+    const policy = await openPolicy(`${model}/sub/tiny.gguf`, { threads: 1 });
+    assert.deepEqual([policy.info.model_type, await policy.chat.models()], ['gemma3_text', ['tiny']]);
+    const before = await policy.logprobs(rows);
+    await policy.save(path.join(folder, 'saved'), { resumable: false });
+    await policy.close();
+    const saved = await openPolicy(path.join(folder, 'saved'), { threads: 1 });
+    assert.deepEqual(await saved.logprobs(rows), before);
+    await saved.close();
     await assert.rejects(fetchModel(`${model}/other.gguf`), /owner\/name has no file other.gguf. Its GGUF files are/);
   });
 
