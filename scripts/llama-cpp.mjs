@@ -2,8 +2,8 @@
 // it would bring its builds for every graphics card, 700 MB. Idempotent; the folder is renamed into place at the end.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { cacheFolder } from './cache-folder.mjs';
 
 const version = '3.21.1';
 const builds = { 'linux-x64': 'linux-x64', 'linux-arm64': 'linux-arm64', 'darwin-x64': 'mac-x64', 'darwin-arm64': 'mac-arm64-metal', 'win32-x64': 'win-x64', 'win32-arm64': 'win-arm64' };
@@ -15,12 +15,11 @@ const builds = { 'linux-x64': 'linux-x64', 'linux-arm64': 'linux-arm64', 'darwin
 export function setUpLlamaCpp() {
   const build = builds[`${process.platform}-${process.arch}`];
   if (build === undefined) return { missing: `node-llama-cpp has no build for ${process.platform}-${process.arch}.` };
-  const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'agent-trainer');
-  const folder = join(cache, `node-llama-cpp-${version}`);
+  const folder = join(cacheFolder, `node-llama-cpp-${version}`);
   const entry = join(folder, 'node_modules', 'node-llama-cpp', 'dist', 'index.js');
   if (existsSync(entry)) return { entry };
-  mkdirSync(cache, { recursive: true });
-  const work = mkdtempSync(join(cache, 'installing-'));
+  mkdirSync(cacheFolder, { recursive: true });
+  const work = mkdtempSync(join(cacheFolder, 'installing-'));
   try {
     writeFileSync(join(work, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
     const packages = [`node-llama-cpp@${version}`, `@node-llama-cpp/${build}@${version}`];

@@ -3,13 +3,12 @@
 // that has both in AGENT_TRAINER_TRANSFORMERS_PYTHON.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { cacheFolder } from './cache-folder.mjs';
 
 const packages = ['torch==2.15.0', 'transformers==5.23.0', 'safetensors==0.8.0', 'gguf==0.19.0'];
-const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'agent-trainer');
-const folder = join(cache, 'transformers');
+const folder = join(cacheFolder, 'transformers');
 const interpreter = (venv) => (process.platform === 'win32' ? join(venv, 'Scripts', 'python.exe') : join(venv, 'bin', 'python'));
 
 /** @returns {{python: string} | {missing: string}} an interpreter that has both, or one sentence saying why there is none */
@@ -20,7 +19,7 @@ export function findTransformers() {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href && 'missing' in findTransformers()) {
-  mkdirSync(cache, { recursive: true });
+  mkdirSync(cacheFolder, { recursive: true });
   rmSync(folder, { recursive: true, force: true });
   const run = (command, ...args) => {
     if (spawnSync(command, args, { stdio: 'inherit' }).status === 0) return;
