@@ -13,20 +13,17 @@ import { parseArgs } from 'node:util';
 import { compile, type Executable, type Tensors } from '../trainer/engine/executor.ts';
 import { GraphBuilder } from '../trainer/engine/graph.ts';
 import { elementCount, zeros, type Tensor } from '../trainer/engine/tensor.ts';
-import type { Qwen2Config } from '../trainer/models/config.ts';
+import { decoderConfig, type DecoderConfig } from '../trainer/models/decoder-config.ts';
 import { trainingGraph } from '../trainer/models/training-graph.ts';
 
-const config: Qwen2Config = {
-  vocab: 20480, hidden: 512, intermediate: 2048, layers: 8, heads: 8, kvHeads: 2, headDim: 64,
-  contextLength: 256, normEps: 1e-6, ropeTheta: 1e6, tied: true, eosIds: [],
-};
+const config = decoderConfig('qwen2', { vocab: 20480, hidden: 512, intermediate: 2048, layers: 8, heads: 8, kvHeads: 2, headDim: 64, contextLength: 256 });
 const shape = { batch: 2, length: 256, trained: 512 };
 const ROUNDS = 7;
 
 interface Product { m: number; k: number; n: number; count: number }
 
 /** Forward products of one pass: the projections, and attention's scores and mixtures per head (over all T² pairs, as computed). */
-function forwardProducts(c: Qwen2Config): { dense: Product[]; attention: Product } {
+function forwardProducts(c: DecoderConfig): { dense: Product[]; attention: Product } {
   const m = shape.batch * shape.length;
   const kv = c.kvHeads * c.headDim;
   const dense = [

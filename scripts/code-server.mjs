@@ -3,9 +3,9 @@
 // Run it alone with `node scripts/code-server.mjs`; the tests import `setUpCodeServer`.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { cacheFolder } from './cache-folder.mjs';
 
 const codeServerVersion = '4.139.1';
 const nodeVersion = '24'; // code-server 4.139 runs on Node 24 only; the project itself does not need it
@@ -23,10 +23,9 @@ export function setUpCodeServer() {
   const missingPackages = installSystemPackages();
   if (missingPackages.length > 0) return { missing: `The system packages ${missingPackages.join(' ')} are missing; install them (as root on Debian: apt-get install ${missingPackages.join(' ')}).` };
 
-  const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'agent-trainer');
-  const folder = join(cache, `code-server-${codeServerVersion}`);
+  const folder = join(cacheFolder, `code-server-${codeServerVersion}`);
   if (!existsSync(folder)) {
-    const problem = install(cache, folder);
+    const problem = install(folder);
     if (problem !== null) return { missing: problem, failed: true };
   }
   const package_ = join(folder, 'node_modules', 'code-server');
@@ -66,10 +65,10 @@ function isInstalled(name) {
 }
 
 /** Installs Node 24, then code-server with it, in a temporary folder that is renamed at the end. Returns a problem or null. */
-function install(cache, folder) {
-  mkdirSync(cache, { recursive: true });
-  const work = mkdtempSync(join(cache, 'installing-'));
-  const log = join(cache, 'code-server-install.log');
+function install(folder) {
+  mkdirSync(cacheFolder, { recursive: true });
+  const work = mkdtempSync(join(cacheFolder, 'installing-'));
+  const log = join(cacheFolder, 'code-server-install.log');
   try {
     say(`Installing code-server ${codeServerVersion} into ${folder} (a few minutes, once) …`);
     writeFileSync(join(work, 'package.json'), JSON.stringify({ private: true }));

@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { Tokenizer } from '@huggingface/tokenizers';
 import initSqlJs from 'sql.js';
 import { Random } from '../examples/sql-agent/generator/random.ts';
-import type { Qwen2Config } from '../trainer/models/config.ts';
+import { decoderConfig } from '../trainer/models/decoder-config.ts';
 import { saveModel } from '../trainer/models/model-folder.ts';
 import { initialParameters } from '../trainer/models/weights.ts';
 import { trainSupervised } from '../trainer/policy/supervised.ts';
@@ -23,10 +23,8 @@ const SEED = 7;
 const BATCH_SIZE = 16;
 const TOKENIZER_SAMPLE = 6000; // conversations
 const corpus: CorpusSettings = { seed: SEED, questionsPerSchema: 12, mendRate: 0.5, slipRate: 0.04, queryOnlyRate: 0.6 };
-const model: Qwen2Config = {
-  vocab: 1024, hidden: 128, intermediate: 352, layers: 4, heads: 4, kvHeads: 2, headDim: 32,
-  contextLength: 512, normEps: 1e-6, ropeTheta: 10_000, tied: true, eosIds: [specialTokens.indexOf('<|im_end|>')],
-};
+const sizes = { vocab: 1024, hidden: 128, intermediate: 352, layers: 4, heads: 4, kvHeads: 2, headDim: 32, contextLength: 512 };
+const model = decoderConfig('qwen2', sizes, { eosIds: [specialTokens.indexOf('<|im_end|>')] });
 
 const { values: flags } = parseArgs({
   options: {

@@ -106,6 +106,8 @@ export class GraphBuilder implements Graph {
   rsqrt(x: Value): Value { return this.div(1, this.sqrt(x)); }
   sigmoid(x: Value): Value { return this.apply(elementwise.sigmoid, [x], {}); }
   silu(x: Value): Value { return this.apply(elementwise.silu, [x], {}); }
+  tanh(x: Value): Value { return this.apply(elementwise.tanh, [x], {}); }
+  geluTanh(x: Value): Value { return this.apply(elementwise.geluTanh, [x], {}); }
   square(x: Value): Value { return this.mul(x, x); }
   cast(x: Value, dtype: DType): Value { return x.dtype === dtype ? x : this.apply(elementwise.cast, [x], { dtype }); }
   stopGradient(x: Value): Value { return this.apply(elementwise.stopGradient, [x], {}); }

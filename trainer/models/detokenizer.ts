@@ -8,16 +8,28 @@ export type TokenBytes = (id: number) => Uint8Array | undefined;
 export class Detokenizer {
   readonly #bytes: TokenBytes;
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  readonly #stripsFirstBlank: boolean;
+  #atStart = true;
 
-  constructor(bytes: TokenBytes) { this.#bytes = bytes; }
+  /** `stripsFirstBlank`: a blank at the beginning belongs to the first token alone, not to the text (SentencePiece). */
+  constructor(bytes: TokenBytes, stripsFirstBlank = false) {
+    this.#bytes = bytes;
+    this.#stripsFirstBlank = stripsFirstBlank;
+  }
 
   push(id: number): string {
     const bytes = this.#bytes(id);
-    return bytes ? this.#decoder.decode(bytes, { stream: true }) : '';
+    if (!bytes?.length) return '';
+    const isFirst = this.#atStart;
+    this.#atStart = false;
+    return this.#decoder.decode(isFirst && this.#stripsFirstBlank && bytes[0] === 0x20 ? bytes.subarray(1) : bytes, { stream: true });
   }
 
   /** What is still held back; after it the detokenizer starts anew. */
-  end(): string { return this.#decoder.decode(); }
+  end(): string {
+    this.#atStart = true;
+    return this.#decoder.decode();
+  }
 }
 
 /** Byte-level BPE (GPT-2) writes each byte as one printable character; this maps back. */

@@ -1,19 +1,35 @@
 /** Conversions between float32 and the 16-bit float formats of weight files. */
 
-export function bfloat16ToFloat32(halves: Uint16Array): Float32Array {
-  const bits = Uint32Array.from(halves, (h) => h << 16);
-  return new Float32Array(bits.buffer);
+export function bfloat16ToFloat32(halves: Uint16Array, out: Float32Array = new Float32Array(halves.length)): Float32Array {
+  const bits = new Uint32Array(out.buffer, out.byteOffset, out.length);
+  for (let i = 0; i < halves.length; i++) bits[i] = (halves[i] as number) << 16;
+  return out;
 }
 
-export function float16ToFloat32(halves: Uint16Array): Float32Array {
-  return Float32Array.from(halves, (h) => {
-    const sign = h & 0x8000 ? -1 : 1;
-    const exponent = (h >> 10) & 0x1f;
-    const fraction = h & 0x3ff;
-    if (exponent === 0) return sign * fraction * 2 ** -24;
-    if (exponent === 31) return fraction ? NaN : sign * Infinity;
-    return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
-  });
+/** Rounds to nearest, ties to even. */
+export function float32ToBfloat16(values: Float32Array): Uint16Array {
+  const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
+  return Uint16Array.from(bits, (b) => ((b & 0x7fffffff) > 0x7f800000 ? (b >>> 16) | 0x40 : (b + 0x7fff + ((b >>> 16) & 1)) >>> 16));
+}
+
+export function float16ToFloat32(halves: Uint16Array, out: Float32Array = new Float32Array(halves.length)): Float32Array {
+  const values = halfValues();
+  for (let i = 0; i < halves.length; i++) out[i] = values[halves[i] as number] as number;
+  return out;
+}
+
+let table: Float32Array | undefined;
+
+/** The value of each of the 65536 halves. */
+export function halfValues(): Float32Array { return (table ??= Float32Array.from({ length: 65536 }, (_, h) => fromHalf(h))); }
+
+function fromHalf(h: number): number {
+  const sign = h & 0x8000 ? -1 : 1;
+  const exponent = (h >> 10) & 0x1f;
+  const fraction = h & 0x3ff;
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
 
 /** Rounds to nearest, ties to even; values beyond 65504 become infinite. */

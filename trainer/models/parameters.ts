@@ -1,20 +1,24 @@
-import type { Qwen2Config } from './config.ts';
+import { layouts, type DecoderConfig } from './decoder-config.ts';
 
-/** Names (as Hugging Face gives them) and shapes ([out, in] for matrices) of a Qwen2 model's parameters, in file order. */
-export function parameterShapes(c: Qwen2Config): Map<string, number[]> {
+/** Names (as Hugging Face gives them) and shapes ([out, in] for matrices) of a decoder's parameters, in file order. */
+export function parameterShapes(c: DecoderConfig): Map<string, number[]> {
   const shapes = new Map<string, number[]>([['model.embed_tokens.weight', [c.vocab, c.hidden]]]);
+  const { qkNorm, sandwichNorms } = layouts[c.family];
   const [queryWidth, kvWidth] = [c.heads * c.headDim, c.kvHeads * c.headDim];
   for (let i = 0; i < c.layers; i++) {
     const at = (name: string, shape: number[]) => shapes.set(`model.layers.${i}.${name}`, shape);
+    const attention = (name: string, [out, input]: [number, number], biased: boolean) => {
+      at(`self_attn.${name}.weight`, [out, input]);
+      if (biased) at(`self_attn.${name}.bias`, [out]);
+    };
     at('input_layernorm.weight', [c.hidden]);
-    at('self_attn.q_proj.weight', [queryWidth, c.hidden]);
-    at('self_attn.q_proj.bias', [queryWidth]);
-    at('self_attn.k_proj.weight', [kvWidth, c.hidden]);
-    at('self_attn.k_proj.bias', [kvWidth]);
-    at('self_attn.v_proj.weight', [kvWidth, c.hidden]);
-    at('self_attn.v_proj.bias', [kvWidth]);
-    at('self_attn.o_proj.weight', [c.hidden, queryWidth]);
+    attention('q_proj', [queryWidth, c.hidden], c.attentionBias !== 'none');
+    attention('k_proj', [kvWidth, c.hidden], c.attentionBias !== 'none');
+    attention('v_proj', [kvWidth, c.hidden], c.attentionBias !== 'none');
+    attention('o_proj', [c.hidden, queryWidth], c.attentionBias === 'qkvo');
+    if (qkNorm) for (const name of ['q_norm', 'k_norm']) at(`self_attn.${name}.weight`, [c.headDim]);
     at('post_attention_layernorm.weight', [c.hidden]);
+    if (sandwichNorms) for (const name of ['pre', 'post']) at(`${name}_feedforward_layernorm.weight`, [c.hidden]);
     at('mlp.gate_proj.weight', [c.intermediate, c.hidden]);
     at('mlp.up_proj.weight', [c.intermediate, c.hidden]);
     at('mlp.down_proj.weight', [c.hidden, c.intermediate]);

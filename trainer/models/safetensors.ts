@@ -1,7 +1,10 @@
-import { open, stat, writeFile, type FileHandle } from 'node:fs/promises';
+import { writeFile, type FileHandle } from 'node:fs/promises';
 import { z } from 'zod';
+import { elementCount } from '../engine/tensor.ts';
 import { TrainerError } from '../protocol/errors.ts';
+import { openForReading, readAt } from './file-bytes.ts';
 import { bfloat16ToFloat32, float16ToFloat32, float32ToFloat16 } from './half.ts';
+import type { WeightFile } from './weight-file.ts';
 
 /** Values are always float32 in memory, whatever the file holds. */
 export interface NamedTensor { readonly shape: readonly number[]; readonly data: Float32Array }
@@ -11,39 +14,53 @@ const Entry = z.strictObject({
   shape: z.array(z.number().int().min(0)),
   data_offsets: z.tuple([z.number().int().min(0), z.number().int().min(0)]),
 });
+type Entry = z.infer<typeof Entry>;
+type Refuse = (problem: string) => TrainerError;
+
 const bytesOf: Record<string, number> = { F32: 4, F16: 2, BF16: 2 };
 const maxHeaderBytes = 100_000_000; // the format's own limit
+const valuesAtOnce = 2 ** 21;
 
 /**
- * Reads a safetensors file (little-endian; header length u64, JSON header, data).
+ * Opens a safetensors file (little-endian; header length u64, JSON header, data).
  * Throws TrainerError `bad_input` naming the file, and the tensor where one is at fault.
  */
-export async function readSafetensors(file: string): Promise<Map<string, NamedTensor>> {
+export async function openSafetensors(file: string): Promise<WeightFile> {
   const refuse = (problem: string) => new TrainerError('bad_input', `${file} is not a valid safetensors file: ${problem}. Download or write it again.`);
-  const cannotOpen = (error: NodeJS.ErrnoException) => {
-    throw new TrainerError(error.code === 'ENOENT' ? 'not_found' : 'environment', `${file} cannot be opened: ${error.message}`, { cause: error });
-  };
-  const status = await stat(file).catch(cannotOpen);
-  if (!status.isFile()) throw refuse('it is not a file');
-  const handle = await open(file, 'r').catch(cannotOpen);
+  const handle = await openForReading(file);
   try {
-    const { size } = status;
-    if (size < 8) throw refuse(`it has only ${size} bytes`);
-    const headerBytes = Number((await readAt(handle, 0, 8)).readBigUInt64LE());
-    if (headerBytes > maxHeaderBytes || 8 + headerBytes > size) throw refuse(`its header of ${headerBytes} bytes does not fit in ${size} bytes`);
-    const entries = parseHeader((await readAt(handle, 8, headerBytes)).toString('utf8'), refuse);
+    const { entries, dataStart } = await readHeader(handle, refuse);
+    return {
+      shapes: new Map([...entries].map(([name, { shape }]) => [name, shape])),
+      async read(name, into) {
+        const { dtype, data_offsets: [begin] } = entries.get(name) as Entry;
+        const width = bytesOf[dtype] as number;
+        for (let start = 0; start < into.length; start += valuesAtOnce) {
+          const part = into.subarray(start, start + valuesAtOnce);
+          decode(dtype, await readAt(handle, dataStart + begin + start * width, part.length * width, refuse), part);
+        }
+      },
+      close: () => handle.close(),
+    };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** All tensors of a safetensors file. Throws as `openSafetensors`. */
+export async function readSafetensors(file: string): Promise<Map<string, NamedTensor>> {
+  const source = await openSafetensors(file);
+  try {
     const tensors = new Map<string, NamedTensor>();
-    for (const [name, { dtype, shape, data_offsets: [begin, end] }] of entries) {
-      const width = bytesOf[dtype];
-      if (width === undefined) throw refuse(`tensor "${name}" has type ${dtype}; F32, F16 and BF16 can be read`);
-      const count = shape.reduce((product, dim) => product * dim, 1);
-      if (end - begin !== count * width) throw refuse(`tensor "${name}" of shape [${shape.join(', ')}] has ${end - begin} bytes instead of ${count * width}`);
-      if (8 + headerBytes + end > size) throw refuse(`tensor "${name}" ends beyond the end of the file`);
-      tensors.set(name, { shape, data: decode(dtype, await readAt(handle, 8 + headerBytes + begin, end - begin)) });
+    for (const [name, shape] of source.shapes) {
+      const data = new Float32Array(elementCount(shape));
+      await source.read(name, data);
+      tensors.set(name, { shape, data });
     }
     return tensors;
   } finally {
-    await handle.close();
+    await source.close();
   }
 }
 
@@ -65,7 +82,25 @@ export async function writeSafetensors(file: string, tensors: ReadonlyMap<string
   await writeFile(file, [length, padded, ...parts], { flush: true });
 }
 
-function parseHeader(text: string, refuse: (problem: string) => TrainerError): Map<string, z.infer<typeof Entry>> {
+async function readHeader(handle: FileHandle, refuse: Refuse): Promise<{ entries: Map<string, Entry>; dataStart: number }> {
+  const status = await handle.stat();
+  if (!status.isFile()) throw refuse('it is not a file');
+  const { size } = status;
+  if (size < 8) throw refuse(`it has only ${size} bytes`);
+  const headerBytes = Number((await readAt(handle, 0, 8, refuse)).readBigUInt64LE());
+  if (headerBytes > maxHeaderBytes || 8 + headerBytes > size) throw refuse(`its header of ${headerBytes} bytes does not fit in ${size} bytes`);
+  const entries = parseHeader((await readAt(handle, 8, headerBytes, refuse)).toString('utf8'), refuse);
+  for (const [name, { dtype, shape, data_offsets: [begin, end] }] of entries) {
+    const width = bytesOf[dtype];
+    if (width === undefined) throw refuse(`tensor "${name}" has type ${dtype}; F32, F16 and BF16 can be read`);
+    const count = elementCount(shape);
+    if (end - begin !== count * width) throw refuse(`tensor "${name}" of shape [${shape.join(', ')}] has ${end - begin} bytes instead of ${count * width}`);
+    if (8 + headerBytes + end > size) throw refuse(`tensor "${name}" ends beyond the end of the file`);
+  }
+  return { entries, dataStart: 8 + headerBytes };
+}
+
+function parseHeader(text: string, refuse: Refuse): Map<string, Entry> {
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -74,7 +109,7 @@ function parseHeader(text: string, refuse: (problem: string) => TrainerError): M
   }
   const header = z.record(z.string(), z.unknown()).safeParse(json);
   if (!header.success) throw refuse('its header is not an object');
-  const entries = new Map<string, z.infer<typeof Entry>>();
+  const entries = new Map<string, Entry>();
   for (const [name, value] of Object.entries(header.data)) {
     if (name === '__metadata__') continue;
     const entry = Entry.safeParse(value);
@@ -84,21 +119,10 @@ function parseHeader(text: string, refuse: (problem: string) => TrainerError): M
   return entries;
 }
 
-async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
-  const buffer = Buffer.from(new ArrayBuffer(length)); // own memory from offset 0, so that typed-array views are aligned
-  let done = 0;
-  while (done < length) {
-    const { bytesRead } = await handle.read(buffer, done, length - done, position + done);
-    if (bytesRead === 0) throw new TrainerError('bad_input', 'The safetensors file ended while it was being read. Download or write it again.');
-    done += bytesRead;
-  }
-  return buffer;
-}
-
-function decode(dtype: string, raw: Buffer): Float32Array {
-  if (dtype === 'F32') return new Float32Array(raw.buffer, raw.byteOffset, raw.length / 4);
-  const halves = new Uint16Array(raw.buffer, raw.byteOffset, raw.length / 2);
-  return dtype === 'F16' ? float16ToFloat32(halves) : bfloat16ToFloat32(halves);
+function decode(dtype: string, raw: Buffer<ArrayBuffer>, into: Float32Array): void {
+  if (dtype === 'F32') into.set(new Float32Array(raw.buffer));
+  else if (dtype === 'F16') float16ToFloat32(new Uint16Array(raw.buffer), into);
+  else bfloat16ToFloat32(new Uint16Array(raw.buffer), into);
 }
 
 function bytes(data: Float32Array | Uint16Array): Buffer {

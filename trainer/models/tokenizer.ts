@@ -1,13 +1,14 @@
-import path from 'node:path';
 import { Template } from '@huggingface/jinja';
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { z } from 'zod';
 import { TrainerError, messageOf } from '../protocol/errors.ts';
 import type { ChatMessage } from '../protocol/chat.ts';
 import { parseAs } from '../protocol/validate.ts';
-import { maxVocabulary, readJson, readText } from './config.ts';
-import { Detokenizer, byteLevelAlphabet } from './detokenizer.ts';
+import { Detokenizer } from './detokenizer.ts';
+import { maxVocabulary } from './huggingface-config.ts';
 import { TimeLimitError, withTimeLimit } from './time-limit.ts';
+import { Decoder, tokenBytes, tokenEncoding, type TokenEncoding } from './token-bytes.ts';
+import { readTokenizerFiles } from './tokenizer-files.ts';
 
 const TokenText = z.union([z.string(), z.looseObject({ content: z.string() }).transform((token) => token.content)], { error: 'must be a string or a token object' }).nullish();
 const TokenizerJson = (vocab: number) => {
@@ -19,7 +20,7 @@ const TokenizerJson = (vocab: number) => {
       merges: z.array(z.union([z.string(), z.tuple([z.string(), z.string()])], { error: 'must be a string or a pair of strings' })),
     }),
     added_tokens: z.array(z.looseObject({ id, content: z.string(), special: z.boolean().default(false) })).default([]),
-    decoder: z.looseObject({ type: z.string() }).nullish(),
+    decoder: Decoder.nullish(),
   });
 };
 const TokenizerConfig = z.looseObject({
@@ -37,15 +38,17 @@ export class ModelTokenizer {
   readonly size: number;
   readonly #tokenizer: HuggingFaceTokenizer;
   readonly #bytes: (Uint8Array | undefined)[];
+  readonly #stripsFirstBlank: boolean;
   readonly #special: ReadonlySet<number>;
   readonly #template: Template | null;
   readonly #variables: Record<string, string>;
 
-  constructor(json: z.infer<ReturnType<typeof TokenizerJson>>, config: z.infer<typeof TokenizerConfig>, template: string | null) {
+  constructor(json: z.infer<ReturnType<typeof TokenizerJson>>, config: z.infer<typeof TokenizerConfig>, encoding: TokenEncoding, template: string | null) {
     this.#tokenizer = new HuggingFaceTokenizer(json, { ...config, clean_up_tokenization_spaces: false });
     const added = new Map(json.added_tokens.map((token) => [token.id, token]));
     this.#special = new Set(json.added_tokens.filter((token) => token.special).map((token) => token.id));
-    this.#bytes = tokenBytes(this.#tokenizer.get_vocab(true), added);
+    this.#bytes = tokenBytes(this.#tokenizer.get_vocab(true), added, encoding);
+    this.#stripsFirstBlank = encoding.stripsFirstBlank;
     this.size = this.#bytes.length;
     this.#template = template === null ? null : new Template(template);
     this.#variables = { bos_token: config.bos_token ?? '', eos_token: config.eos_token ?? '' };
@@ -61,7 +64,7 @@ export class ModelTokenizer {
     return ids.map((id) => detokenizer.push(id)).join('') + detokenizer.end();
   }
 
-  detokenizer(): Detokenizer { return new Detokenizer((id) => (this.#special.has(id) ? undefined : this.#bytes[id])); }
+  detokenizer(): Detokenizer { return new Detokenizer((id) => (this.#special.has(id) ? undefined : this.#bytes[id]), this.#stripsFirstBlank); }
 
   /** The bytes a token stands for, special tokens written out. */
   bytesOf(id: number): Uint8Array { return this.#bytes[id] ?? new Uint8Array(0); }
@@ -85,39 +88,26 @@ export class ModelTokenizer {
 }
 
 /**
- * Reads tokenizer.json, tokenizer_config.json and chat_template.jinja. `vocab`: the ids the model knows are below it.
- * Throws TrainerError naming file and field at fault.
+ * Reads the tokenizer of a Hugging Face folder (tokenizer.json, tokenizer_config.json, chat_template.jinja) or of a GGUF file.
+ * `vocab`: the ids the model knows are below it. Throws TrainerError naming file and field at fault.
  */
-export async function openTokenizer(folder: string, vocab = maxVocabulary): Promise<ModelTokenizer> {
-  const jsonFile = path.join(folder, 'tokenizer.json');
-  const configFile = path.join(folder, 'tokenizer_config.json');
-  const [json, config] = [await readJson(jsonFile), await readJson(configFile)];
-  if (json === undefined) throw new TrainerError('not_found', `There is no ${jsonFile}. A model folder holds the tokenizer in Hugging Face's tokenizer.json format.`);
-  const parsed = parseAs(TokenizerJson(vocab), json, jsonFile);
-  const parsedConfig = parseAs(TokenizerConfig, config ?? {}, configFile);
-  if (parsed.decoder?.type !== 'ByteLevel') {
-    throw new TrainerError('bad_input', `${jsonFile}: the decoder "${parsed.decoder?.type ?? 'none'}" is not supported; only byte-level BPE tokenizers are (as in Qwen2).`);
+export async function openTokenizer(model: string, vocab = maxVocabulary): Promise<ModelTokenizer> {
+  const { tokenizer: json, config, template, tokenizerFile, configFile } = await readTokenizerFiles(model);
+  const parsed = parseAs(TokenizerJson(vocab), json, tokenizerFile);
+  const parsedConfig = parseAs(TokenizerConfig, config, configFile);
+  const encoding = tokenEncoding(parsed.decoder);
+  if (!encoding) {
+    throw new TrainerError('bad_input', `${tokenizerFile}: the decoder "${parsed.decoder?.type ?? 'none'}" is not supported; byte-level BPE (as in Qwen2 and Llama 3) and SentencePiece (as in Gemma) tokenizers are.`);
   }
-  const templateFile = await readText(path.join(folder, 'chat_template.jinja'));
   const inline = parsedConfig.chat_template;
   const named = Array.isArray(inline) ? (inline.find((t) => t.name === 'default') ?? inline[0])?.template : inline;
   try {
-    const tokenizer = new ModelTokenizer(parsed, parsedConfig, templateFile ?? named ?? null);
+    const tokenizer = new ModelTokenizer(parsed, parsedConfig, encoding, template ?? named ?? null);
     tokenizer.encode('a'); // what is wrong in the other parts of the file shows only in use
     return tokenizer;
   } catch (cause) {
-    throw new TrainerError('bad_input', `The tokenizer in ${folder} cannot be used: ${messageOf(cause)}. Check ${jsonFile}.`, { cause });
+    throw new TrainerError('bad_input', `The tokenizer of ${model} cannot be used: ${messageOf(cause)}. Check ${tokenizerFile}.`, { cause });
   }
-}
-
-function tokenBytes(vocabulary: ReadonlyMap<string, number>, added: ReadonlyMap<number, { content: string }>): (Uint8Array | undefined)[] {
-  const alphabet = byteLevelAlphabet();
-  const bytes: (Uint8Array | undefined)[] = [];
-  for (const [token, id] of vocabulary) {
-    const literal = added.get(id)?.content;
-    bytes[id] = literal === undefined ? Uint8Array.from(token, (char) => alphabet.get(char) ?? 0x3f) : new TextEncoder().encode(literal);
-  }
-  return bytes;
 }
 
 /** A message as chat templates expect it: content a string, tool arguments an object, `developer` the newer name of `system`. */

@@ -1,8 +1,9 @@
 import { gradients } from '../engine/autodiff.ts';
 import { GraphBuilder, type Value } from '../engine/graph.ts';
-import type { Qwen2Config } from './config.ts';
+import { causalAttention } from './attention.ts';
+import type { DecoderConfig } from './decoder-config.ts';
+import { decoder, vocabularyLogits, weightInputs, type Weights } from './decoder.ts';
 import { parameterShapes } from './parameters.ts';
-import { causalAttention, decoder, vocabularyLogits, weightInputs, type Weights } from './qwen2.ts';
 
 /** Static sizes of a micro-batch: rows, tokens per row, trained tokens in all rows together. */
 export interface MicroBatchShape { batch: number; length: number; trained: number }
@@ -25,7 +26,7 @@ export const gradientOf = (parameter: string) => `grad ${parameter}`;
  * grpo adds weight, advantage, old_logprob [N], clip_low, clip_high [] and, with a KL term, ref_logprob [N] and kl_coef [];
  * loss = Σ w·(max(-A·r, -A·clip(r, 1-low, 1+high)) + kl_coef·KL), r = exp(logp - old)  (Schulman et al. 2017; DAPO's asymmetric clip).
  */
-export function trainingGraph(config: Qwen2Config, shape: MicroBatchShape, objective: Objective): GraphBuilder {
+export function trainingGraph(config: DecoderConfig, shape: MicroBatchShape, objective: Objective): GraphBuilder {
   const b = new GraphBuilder();
   const weight = weightInputs(b, config);
   const { logprob, entropy } = tokenLogprobs(b, config, weight, shape);
@@ -40,7 +41,7 @@ export function trainingGraph(config: Qwen2Config, shape: MicroBatchShape, objec
   return b;
 }
 
-function tokenLogprobs(b: GraphBuilder, config: Qwen2Config, weight: Weights, { batch, length, trained }: MicroBatchShape) {
+function tokenLogprobs(b: GraphBuilder, config: DecoderConfig, weight: Weights, { batch, length, trained }: MicroBatchShape) {
   const tokens = b.input('tokens', 'int32', [batch, length]);
   const position = b.input('position', 'int32', [trained]);
   const target = b.input('target', 'int32', [trained]);

@@ -6,9 +6,13 @@ import { z } from 'zod';
 import { elementCount, wrap, type Tensor } from '../engine/tensor.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import { parseAs } from '../protocol/validate.ts';
-import { readJson, type Qwen2Config } from './config.ts';
+import { readJson } from './config.ts';
+import { layouts, type DecoderConfig } from './decoder-config.ts';
+import { isGguf } from './gguf/read.ts';
+import { openGgufWeights } from './gguf/weights.ts';
 import { parameterShapes } from './parameters.ts';
-import { readSafetensors, writeSafetensors, type NamedTensor } from './safetensors.ts';
+import { openSafetensors, writeSafetensors } from './safetensors.ts';
+import type { WeightFile } from './weight-file.ts';
 
 /** Named tensors over one block of memory: copying, comparing and scanning a model is one pass over `flat`. */
 export interface ParameterBlock {
@@ -17,7 +21,7 @@ export interface ParameterBlock {
 }
 
 /** Zeros in the shapes of the model's parameters: also for gradients, moments and references. */
-export function allocateParameters(config: Qwen2Config): ParameterBlock {
+export function allocateParameters(config: DecoderConfig): ParameterBlock {
   const shapes = [...parameterShapes(config)];
   const flat = new Float32Array(shapes.reduce((sum, [, shape]) => sum + elementCount(shape), 0));
   let offset = 0;
@@ -29,39 +33,51 @@ export function allocateParameters(config: Qwen2Config): ParameterBlock {
 }
 
 /** Fresh weights: matrices and embeddings normal(0, `std`), biases 0, norms 1. The same seed gives the same weights. */
-export function initialParameters(config: Qwen2Config, seed: number, std = 0.02): ParameterBlock {
+export function initialParameters(config: DecoderConfig, seed: number, std = 0.02): ParameterBlock {
   const block = allocateParameters(config);
   const rng = xoroshiro128plus(Math.imul(seed ^ 0x5bd1e995, 0x9e3779b1));
   for (let i = 0; i < 32; i++) rng.next(); // nearby seeds start with nearby states
   for (const [name, { data, shape }] of block.tensors) {
-    if (name.endsWith('norm.weight')) data.fill(1);
+    if (name.endsWith('norm.weight')) data.fill(1 - layouts[config.family].normOffset);
     else if (shape.length === 2) for (let i = 0; i < data.length; i++) data[i] = std * standardNormal(rng);
   }
   return block;
 }
 
-/** Reads `model.safetensors` (or its shards) of a Hugging Face folder. Throws TrainerError naming a missing, unknown or misshapen tensor, or one with a value that is not finite. */
-export async function loadParameters(folder: string, config: Qwen2Config): Promise<ParameterBlock> {
-  const found = new Map<string, NamedTensor>();
-  for (const file of await weightFiles(folder)) for (const [name, value] of await readSafetensors(file)) found.set(name, value);
-  // Before memory is taken: sizes of a damaged config.json must not decide how much.
-  for (const [name, shape] of parameterShapes(config)) {
-    const source = found.get(name);
-    if (!source) throw new TrainerError('bad_input', `${folder}: the weights have no tensor "${name}", which config.json asks for. The files belong to different models.`);
-    if (source.shape.join() !== shape.join()) {
-      throw new TrainerError('bad_input', `${folder}: tensor "${name}" has shape [${source.shape.join(', ')}], but config.json asks for [${shape.join(', ')}].`);
+/**
+ * Reads the weights of a Hugging Face folder (`model.safetensors` or its shards) or of a GGUF file.
+ * Throws TrainerError naming a missing, unknown or misshapen tensor, or one with a value that is not finite.
+ */
+export async function loadParameters(model: string, config: DecoderConfig): Promise<ParameterBlock> {
+  const files: WeightFile[] = [];
+  try {
+    if (isGguf(model)) files.push(await openGgufWeights(model, config));
+    else for (const file of await weightFiles(model)) files.push(await openSafetensors(file));
+    const found = new Map(files.flatMap((file) => [...file.shapes.keys()].map((name) => [name, file] as const)));
+    // Before memory is taken: sizes of a damaged config.json must not decide how much.
+    for (const [name, shape] of parameterShapes(config)) {
+      const source = found.get(name)?.shapes.get(name);
+      if (!source) throw new TrainerError('bad_input', `${model}: the weights have no tensor "${name}", which the configuration asks for. The files belong to different models.`);
+      if (source.join() !== shape.join()) {
+        throw new TrainerError('bad_input', `${model}: tensor "${name}" has shape [${source.join(', ')}], but the configuration asks for [${shape.join(', ')}].`);
+      }
     }
-    requireFinite(source.data, name, folder);
+    const extra = [...found.keys()].filter((name) => !parameterShapes(config).has(name) && !isIgnored(name, config));
+    if (extra.length > 0) throw new TrainerError('bad_input', `${model}: tensor "${extra[0]}" is not part of a ${config.family} model (${extra.length} such). Use weights that fit the configuration.`);
+    const block = allocateParameters(config);
+    for (const [name, { data }] of block.tensors) {
+      await (found.get(name) as WeightFile).read(name, data);
+      requireFinite(data, name, model);
+    }
+    return block;
+  } finally {
+    for (const file of files) await file.close();
   }
-  const block = allocateParameters(config);
-  for (const [name, { data }] of block.tensors) {
-    data.set((found.get(name) as NamedTensor).data);
-    found.delete(name);
-  }
-  if (config.tied) found.delete('lm_head.weight'); // some files store the tied copy
-  const extra = found.keys().next();
-  if (!extra.done) throw new TrainerError('bad_input', `${folder}: tensor "${extra.value}" is not part of a qwen2 model (${found.size} such). Use weights that fit config.json.`);
-  return block;
+}
+
+/** Some files store the tied copy of the embeddings, or the rotary frequencies, which the configuration tells. */
+function isIgnored(name: string, { tied }: DecoderConfig): boolean {
+  return (tied && name === 'lm_head.weight') || name.endsWith('.rotary_emb.inv_freq');
 }
 
 export async function saveParameters(folder: string, block: ParameterBlock): Promise<void> {
@@ -80,9 +96,9 @@ async function weightFiles(folder: string): Promise<string[]> {
   return [...new Set(Object.values(map))].map((name) => path.join(folder, name));
 }
 
-function requireFinite(data: Float32Array, name: string, folder: string): void {
+function requireFinite(data: Float32Array, name: string, model: string): void {
   for (let i = 0; i < data.length; i++) {
-    if (!Number.isFinite(data[i])) throw new TrainerError('bad_input', `${folder}: tensor "${name}" holds ${data[i]} at position ${i}. The weights are damaged; download them again, or take an earlier checkpoint.`);
+    if (!Number.isFinite(data[i])) throw new TrainerError('bad_input', `${model}: tensor "${name}" holds ${data[i]} at position ${i}. The weights are damaged; download them again, or take an earlier checkpoint.`);
   }
 }
 

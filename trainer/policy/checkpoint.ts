@@ -4,9 +4,13 @@ import { z } from 'zod';
 import type { AdamWState } from '../engine/optimizer.ts';
 import { wrap, type Tensor } from '../engine/tensor.ts';
 import { TrainerError } from '../protocol/errors.ts';
-import { readJson, type Qwen2Config } from '../models/config.ts';
+import { configJson, configText } from '../models/config-json.ts';
+import { readConfig, readJson } from '../models/config.ts';
+import type { DecoderConfig } from '../models/decoder-config.ts';
+import { isGguf } from '../models/gguf/read.ts';
 import { parameterShapes } from '../models/parameters.ts';
 import { readSafetensors, writeSafetensors, type NamedTensor } from '../models/safetensors.ts';
+import { readTokenizerFiles } from '../models/tokenizer-files.ts';
 import { loadParameters, saveParameters, type ParameterBlock } from '../models/weights.ts';
 
 /** What a resumed run needs besides the weights. */
@@ -18,7 +22,7 @@ const momentsFile = 'optimizer.safetensors';
 const copied = ['generation_config.json', 'tokenizer.json', 'tokenizer_config.json', 'chat_template.jinja', 'special_tokens_map.json', 'vocab.json', 'merges.txt'];
 
 /**
- * Writes a Hugging Face folder: weights as float32, configuration and tokenizer from `source`; with `resume`, optimiser state as well.
+ * Writes a Hugging Face folder: weights as float32, configuration and tokenizer from `source` (a folder or a GGUF file); with `resume`, optimiser state as well.
  * It appears under its name only when complete and on disk. Throws TrainerError `conflict` if the folder exists.
  */
 export async function writeCheckpoint(folder: string, source: string, weights: ParameterBlock, resume: ResumeState | null): Promise<void> {
@@ -28,9 +32,12 @@ export async function writeCheckpoint(folder: string, source: string, weights: P
   await rm(temporary, { recursive: true, force: true });
   await mkdir(temporary, { recursive: true });
   try {
-    const config = await readJson(path.join(source, 'config.json')) as Record<string, unknown>;
-    await writeJson(path.join(temporary, 'config.json'), { ...config, torch_dtype: 'float32' });
-    for (const name of copied) await copyIfThere(path.join(source, name), path.join(temporary, name));
+    if (isGguf(source)) await writeGgufDescription(temporary, source);
+    else {
+      const config = await readJson(path.join(source, 'config.json')) as Record<string, unknown>;
+      await writeFile(path.join(temporary, 'config.json'), configText({ ...config, torch_dtype: 'float32' }), { flush: true });
+      for (const name of copied) await copyIfThere(path.join(source, name), path.join(temporary, name));
+    }
     await saveParameters(temporary, weights);
     if (resume) {
       await writeJson(path.join(temporary, stateFile), { version: resume.version, optimizer_step: resume.optimizer?.step ?? 0 });
@@ -46,7 +53,7 @@ export async function writeCheckpoint(folder: string, source: string, weights: P
 }
 
 /** Reads a checkpoint written with `resume`. Throws TrainerError when it is not one, or belongs to a model of another shape. */
-export async function readCheckpoint(folder: string, config: Qwen2Config): Promise<ResumeState & { weights: ParameterBlock }> {
+export async function readCheckpoint(folder: string, config: DecoderConfig): Promise<ResumeState & { weights: ParameterBlock }> {
   const file = path.join(folder, stateFile);
   const json = await readJson(file);
   if (json === undefined) throw new TrainerError('not_found', `${folder} holds no state to resume from (${stateFile} is missing). Resume from a checkpoint of a training run.`);
@@ -63,7 +70,7 @@ function momentTensors({ firstMoments, secondMoments }: AdamWState): Map<string,
   return new Map<string, NamedTensor>([...part('first', firstMoments), ...part('second', secondMoments)]);
 }
 
-async function readMoments(file: string, config: Qwen2Config, step: number): Promise<AdamWState> {
+async function readMoments(file: string, config: DecoderConfig, step: number): Promise<AdamWState> {
   const tensors = await readSafetensors(file);
   const part = (prefix: string) => Object.fromEntries([...parameterShapes(config)].map(([name, shape]) => {
     const found = tensors.get(`${prefix}.${name}`);
@@ -71,6 +78,14 @@ async function readMoments(file: string, config: Qwen2Config, step: number): Pro
     return [name, wrap('float32', shape, found.data)];
   }));
   return { step, firstMoments: part('first'), secondMoments: part('second') };
+}
+
+/** Configuration and tokenizer of a GGUF file, as a Hugging Face folder has them. */
+async function writeGgufDescription(folder: string, file: string): Promise<void> {
+  await writeFile(path.join(folder, 'config.json'), configText(configJson(await readConfig(file))), { flush: true });
+  const { tokenizer, config } = await readTokenizerFiles(file);
+  await writeJson(path.join(folder, 'tokenizer.json'), tokenizer);
+  await writeJson(path.join(folder, 'tokenizer_config.json'), config);
 }
 
 async function writeJson(file: string, value: unknown): Promise<void> {

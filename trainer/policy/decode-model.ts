@@ -1,5 +1,5 @@
 import { wrap, type Tensor } from '../engine/tensor.ts';
-import type { Qwen2Config } from '../models/config.ts';
+import type { DecoderConfig } from '../models/decoder-config.ts';
 import { keyOutput, pastKeyInput, pastValueInput, prefillGraph, stepGraph, valueOutput } from '../models/decode-graph.ts';
 import type { ParameterBlock } from '../models/weights.ts';
 import { lengthBucket } from './micro-batches.ts';
@@ -16,7 +16,7 @@ const hidden = -1e9;
  * prompts are padded to a length that is a function of their own, and the kernels give a row the same bits in any batch.
  */
 export class DecodeModel {
-  readonly config: Qwen2Config;
+  readonly config: DecoderConfig;
   readonly slots: number;
   readonly #weights: ParameterBlock;
   readonly #sessions: SessionCache;
@@ -27,7 +27,7 @@ export class DecodeModel {
   /** Tokens in the cache, per slot. */
   readonly #lengths: Int32Array;
 
-  constructor(config: Qwen2Config, weights: ParameterBlock, engine: EngineOptions, slots: number) {
+  constructor(config: DecoderConfig, weights: ParameterBlock, engine: EngineOptions, slots: number) {
     this.config = config;
     this.slots = slots;
     this.#weights = weights;

@@ -2,7 +2,7 @@ import type { Executable, Tensors } from '../engine/executor.ts';
 import { createAdamW, type AdamW, type AdamWState } from '../engine/optimizer.ts';
 import { wrap } from '../engine/tensor.ts';
 import { TrainerError } from '../protocol/errors.ts';
-import type { Qwen2Config } from '../models/config.ts';
+import type { DecoderConfig } from '../models/decoder-config.ts';
 import { gradientOf, trainingGraph, type MicroBatchShape, type Objective } from '../models/training-graph.ts';
 import { allocateParameters, type ParameterBlock } from '../models/weights.ts';
 import type { MicroBatch } from './micro-batches.ts';
@@ -18,7 +18,7 @@ export interface StepSettings { lr: number; betas: [number, number]; weight_deca
 
 /** Weights with their optimiser: accumulates gradients over micro-batches, then steps. */
 export class Learner {
-  readonly config: Qwen2Config;
+  readonly config: DecoderConfig;
   readonly weights: ParameterBlock;
   readonly #engine: EngineOptions;
   #optimizer: { key: string; adamw: AdamW } | null = null;
@@ -26,7 +26,7 @@ export class Learner {
   readonly #gradients: ParameterBlock;
   readonly #sessions: SessionCache;
 
-  constructor(config: Qwen2Config, weights: ParameterBlock, engine: EngineOptions) {
+  constructor(config: DecoderConfig, weights: ParameterBlock, engine: EngineOptions) {
     this.config = config;
     this.weights = weights;
     this.#engine = engine;

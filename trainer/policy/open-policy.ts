@@ -2,13 +2,14 @@ import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import type { Provider } from '../engine/onnx/profile.ts';
 import { readConfig } from '../models/config.ts';
+import { fetchModel, type FetchOptions } from '../models/hub/fetch-model.ts';
 import { openTokenizer } from '../models/tokenizer.ts';
 import type { ChatBackend } from '../protocol/chat.ts';
 import type { Policy, PolicyInfo, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
 import { PolicyBackend } from './chat-backend.ts';
 import { PolicyClient } from './policy-client.ts';
 
-export interface OpenPolicyOptions {
+export interface OpenPolicyOptions extends FetchOptions {
   /** Threads of the engine. Default: the cores this process may use. */
   threads?: number;
   provider?: Provider;
@@ -17,17 +18,21 @@ export interface OpenPolicyOptions {
 }
 
 /**
- * Loads a Hugging Face model folder (config.json, model.safetensors, tokenizer.json) into a thread that samples and learns.
+ * Loads a Hugging Face model folder (config.json, model.safetensors, tokenizer.json), a GGUF file or a model of the hub (`hf:owner/name`) into a thread that samples and learns.
  * Throws TrainerError naming the file at fault, or what the provider lacks.
  */
-export async function openPolicy(folder: string, options: OpenPolicyOptions = {}): Promise<Policy & { chat: ChatBackend }> {
+export async function openPolicy(model: string, options: OpenPolicyOptions = {}): Promise<Policy & { chat: ChatBackend }> {
   const { threads = availableParallelism(), provider = 'cpu', seed } = options;
+  const folder = path.resolve(await fetchModel(model, options));
   const config = await readConfig(folder);
   const tokenizer = await openTokenizer(folder, config.vocab);
-  const client = await PolicyClient.start({ folder: path.resolve(folder), threads, provider });
-  const chat = new PolicyBackend({ name: path.basename(path.resolve(folder)), client, tokenizer, seed: seed ?? null });
+  const client = await PolicyClient.start({ folder, threads, provider });
+  const chat = new PolicyBackend({ name: modelName(model), client, tokenizer, seed: seed ?? null });
   return new LocalPolicy(client, chat);
 }
+
+/** What agents send as "model": the last part of a path or of the hub's name, without a version and the ending of a GGUF file. */
+function modelName(model: string): string { return path.basename(path.resolve(model)).replace(/@[^@]*$|\.gguf$/i, ''); }
 
 class LocalPolicy implements Policy {
   readonly chat: ChatBackend;

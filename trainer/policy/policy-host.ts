@@ -1,7 +1,7 @@
 import { selfTest } from '../engine/self-test.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import type { PolicyInfo, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
-import type { Qwen2Config } from '../models/config.ts';
+import type { DecoderConfig } from '../models/decoder-config.ts';
 import { loadModel } from '../models/model-folder.ts';
 import { openTokenizer, type ModelTokenizer } from '../models/tokenizer.ts';
 import { allocateParameters, type ParameterBlock } from '../models/weights.ts';
@@ -50,7 +50,7 @@ export class PolicyHost {
     const engine = { provider, threads };
     const decoder = new DecodeModel(config, weights, engine, slotsFor(config));
     const info = {
-      model_type: 'qwen2', parameters: weights.flat.length, vocab_size: config.vocab, context_length: config.contextLength, provider, threads,
+      model_type: config.family, parameters: weights.flat.length, vocab_size: config.vocab, context_length: config.contextLength, provider, threads,
     };
     return new PolicyHost(folder, info, new Learner(config, weights, engine), decoder, tokenizer, stopIds, emit);
   }
@@ -107,7 +107,7 @@ export class PolicyHost {
   }
 }
 
-function slotsFor({ layers, kvHeads, headDim, contextLength }: Qwen2Config): number {
+function slotsFor({ layers, kvHeads, headDim, contextLength }: DecoderConfig): number {
   const bytesPerSlot = 2 * layers * kvHeads * headDim * Math.min(contextLength, 4096) * Float32Array.BYTES_PER_ELEMENT;
   return Math.max(1, Math.min(maxSlots, Math.floor(cacheBudget / bytesPerSlot)));
 }

@@ -1,4 +1,4 @@
-import type { Qwen2Config } from '../models/config.ts';
+import type { DecoderConfig } from '../models/decoder-config.ts';
 import type { ParameterBlock } from '../models/weights.ts';
 import { Learner } from './learner.ts';
 import { microBatches } from './micro-batches.ts';
@@ -27,7 +27,7 @@ export interface SupervisedStep { step: number; loss: number; grad_norm: number;
  * Throws TrainerError `numeric` on a non-finite gradient.
  */
 export async function trainSupervised(options: {
-  config: Qwen2Config;
+  config: DecoderConfig;
   weights: ParameterBlock;
   engine: EngineOptions;
   settings: SupervisedSettings;

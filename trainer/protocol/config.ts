@@ -3,7 +3,7 @@ import { longestTimeout, SamplingOverrides } from './rollout.ts';
 
 /** Where the model behind the agent is served from. */
 export const ModelConfig = z.strictObject({
-  path: z.string().optional().describe('A folder in Hugging Face layout (config.json, model.safetensors, tokenizer.json), relative to the config file: the local policy.'),
+  path: z.string().optional().describe('The local policy: a folder in Hugging Face layout (config.json, model.safetensors, tokenizer.json) or a GGUF file, relative to the config file; or hf:owner/name, a model of the Hugging Face hub (hf:owner/name/file.gguf, a file of it).'),
   endpoint: z.url({ protocol: /^https?$/, error: 'must be the http or https URL of a server' }).optional().describe('Or the base URL of an OpenAI-compatible server (ends in /v1); enough for dry runs and evaluation, not for training.'),
   name: z.string().optional().describe('Model name at the endpoint.'),
   api_key_env: z.string().optional().describe("Name of the environment variable that holds the endpoint's key."),

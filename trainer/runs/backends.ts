@@ -1,13 +1,12 @@
-import { existsSync } from 'node:fs';
-import path from 'node:path';
 import { OpenAIBackend } from '../gateway/openai-backend.ts';
 import type { ChatBackend } from '../protocol/chat.ts';
 import type { ModelConfig } from '../protocol/config.ts';
 import type { ChosenModel } from '../protocol/endpoints.ts';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
 import type { Policy } from '../protocol/policy.ts';
+import { namedModel } from '../policy/named-model.ts';
 import { openPolicy } from '../policy/open-policy.ts';
-import type { RunContext } from './session.ts';
+import { notice, type RunContext, type Session } from './session.ts';
 
 /** A model as a request names it, with nothing left to look up. */
 export type ModelSource =
@@ -21,26 +20,20 @@ export interface EditorModels { backend(model: { id: string; name: string }): Ch
 
 /** The `model` of a configuration whose paths are relative to `folder`. */
 export function modelOfConfig(model: ModelConfig, folder: string, threads: number | undefined): ModelSource {
-  if (model.path !== undefined) return { kind: 'policy', folder: modelFolder(path.resolve(folder, model.path)), threads };
+  if (model.path !== undefined) return { kind: 'policy', folder: namedModel(model.path, folder), threads };
   const apiKey = model.api_key_env === undefined ? null : process.env[model.api_key_env] ?? null;
   if (model.api_key_env !== undefined && apiKey === null) throw new TrainerError('environment', `The environment variable ${model.api_key_env}, which model.api_key_env names, is not set. Set it to the key of ${model.endpoint}.`);
   return { kind: 'endpoint', url: model.endpoint!, model: model.name ?? null, apiKey }; // the schema demands one of the two
 }
 
-/** A model given as text: the URL of an OpenAI-compatible server (its key in OPENAI_API_KEY; `#name` picks one of its models), or a folder relative to `cwd`. */
+/** A model given as text: the URL of an OpenAI-compatible server (its key in OPENAI_API_KEY; `#name` picks one of its models), or a local policy (a path relative to `cwd`, or a model of the hub). */
 export function modelOfText(text: string, cwd: string): ModelSource {
   if (/^https?:/i.test(text)) {
     if (!URL.canParse(text)) throw new TrainerError('bad_input', `"${text}" is not a URL. Give one like http://127.0.0.1:11434/v1, or the path of a model folder.`);
     const [url = text, ...name] = text.split('#');
     return { kind: 'endpoint', url, model: name.join('#') || null, apiKey: process.env['OPENAI_API_KEY'] ?? null };
   }
-  return { kind: 'policy', folder: modelFolder(path.resolve(cwd, text)), threads: undefined };
-}
-
-/** Checked before the run starts, which may come to its second model only after an hour. */
-function modelFolder(folder: string): string {
-  if (existsSync(path.join(folder, 'config.json'))) return folder;
-  throw new TrainerError('not_found', `There is no model in ${folder}: it has no config.json. A model folder holds config.json, model.safetensors and tokenizer.json; the URL of a server begins with http:// or https://.`);
+  return { kind: 'policy', folder: namedModel(text, cwd), threads: undefined };
 }
 
 /** A model that the request itself names. Throws TrainerError 'bad_input' when it is the editor's and no editor asks. */
@@ -51,20 +44,31 @@ export function modelOfChoice(choice: ChosenModel, editor: EditorModels | undefi
 }
 
 /** Serves a model under `name` at the gateway while `use` runs; `modelName` is what agents send as "model". */
-export async function withBackend<T>(context: RunContext, name: string, source: ModelSource, use: (model: { modelName: string }) => Promise<T>): Promise<T> {
-  if (source.kind === 'policy') return withPolicy(context, name, source, use);
-  if (source.kind === 'editor') return served(context, name, source.backend, use);
-  return served(context, name, new OpenAIBackend({ baseUrl: source.url, apiKey: source.apiKey, model: source.model }), use);
+export async function withBackend<T>(session: Session, name: string, source: ModelSource, use: (model: { modelName: string }) => Promise<T>): Promise<T> {
+  if (source.kind === 'policy') return withPolicy(session, name, source, use);
+  if (source.kind === 'editor') return served(session, name, source.backend, use);
+  return served(session, name, new OpenAIBackend({ baseUrl: source.url, apiKey: source.apiKey, model: source.model }), use);
 }
 
-/** Opens a local policy, serves it under `name` while `use` runs, and closes it. */
-export async function withPolicy<T>(context: RunContext, name: string, source: { folder: string; threads: number | undefined }, use: (model: { modelName: string; policy: Policy }) => Promise<T>): Promise<T> {
-  const policy = await openPolicy(source.folder, { threads: source.threads });
+/** Opens a local policy (a model of the hub is downloaded if it is not here), serves it under `name` while `use` runs, and closes it. */
+export async function withPolicy<T>(session: Session, name: string, source: { folder: string; threads: number | undefined }, use: (model: { modelName: string; policy: Policy }) => Promise<T>): Promise<T> {
+  const policy = await openPolicy(source.folder, { threads: source.threads, signal: session.signal, onProgress: downloadNotices(session, source.folder) });
   try {
-    return await served(context, name, policy.chat, ({ modelName }) => use({ modelName, policy }));
+    return await served(session, name, policy.chat, ({ modelName }) => use({ modelName, policy }));
   } finally {
     await policy.close();
   }
+}
+
+/** Says how far the download of a model is, at each tenth. */
+function downloadNotices(session: Session, model: string): (received: number, total: number) => void {
+  let tenths = -1;
+  return (received, total) => {
+    const now = Math.floor(10 * received / total);
+    if (now <= tenths) return;
+    tenths = now;
+    notice(session, 'info', `Downloading ${model}: ${(received / 1e6).toFixed(0)} of ${(total / 1e6).toFixed(0)} MB.`);
+  };
 }
 
 async function served<T>({ gateway }: RunContext, name: string, backend: ChatBackend, use: (model: { modelName: string }) => Promise<T>): Promise<T> {

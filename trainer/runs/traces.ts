@@ -1,8 +1,8 @@
-import path from 'node:path';
 import { z } from 'zod';
 import { creditCalls } from '../adapter/credit.ts';
 import { toTransitions } from '../adapter/transitions.ts';
 import { creditAdvantages } from '../algorithms/credit-advantages.ts';
+import { namedModel } from '../policy/named-model.ts';
 import { tokenTexts } from '../policy/token-texts.ts';
 import { GrpoConfig } from '../protocol/config.ts';
 import type { CallTokens, CreditRule, CreditSettings, TraceCredit } from '../protocol/credit.ts';
@@ -108,7 +108,7 @@ export class Traces {
     const config = configOf(run_id === null ? undefined : this.#store.getRun(run_id));
     const { model, policy, origin } = config ?? {};
     for (const source of [model, policy]) if (source?.kind === 'policy' && source.folder !== undefined) return source.folder;
-    if (model?.path !== undefined) return path.resolve(origin?.folder ?? this.#workspace, model.path);
+    if (model?.path !== undefined) return namedModel(model.path, origin?.folder ?? this.#workspace);
     throw new TrainerError('not_found', 'The tokens of this run are those of a model server, whose tokenizer is not here. They can be shown as ids only.');
   }
 

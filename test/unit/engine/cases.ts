@@ -24,7 +24,7 @@ const rowsOf = (x: readonly number[], width: number) => range(x.length / width).
 const sum = (x: readonly number[]) => x.reduce((a, b) => a + b, 0);
 const softmaxOf = (row: number[]) => row.map((v) => Math.exp(v) / sum(row.map(Math.exp)));
 
-function unary(name: 'neg' | 'exp' | 'log' | 'sqrt' | 'rsqrt' | 'sigmoid' | 'silu' | 'square', f: (x: number) => number, low?: number): Case {
+function unary(name: 'neg' | 'exp' | 'log' | 'sqrt' | 'rsqrt' | 'sigmoid' | 'silu' | 'tanh' | 'geluTanh' | 'square', f: (x: number) => number, low?: number): Case {
   return { name, inputs: [spread([2, 3], low)], build: (g, [x]) => g[name](x as Value), reference: ([x]) => (x as number[]).map(f) };
 }
 
@@ -67,6 +67,8 @@ export const cases: readonly Case[] = [
   unary('rsqrt', (x) => 1 / Math.sqrt(x), 0.2),
   unary('sigmoid', (x) => 1 / (1 + Math.exp(-x))),
   unary('silu', (x) => x / (1 + Math.exp(-x))),
+  unary('tanh', Math.tanh),
+  unary('geluTanh', (x) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)))),
   unary('square', (x) => x * x),
   binary('add', (x, y) => x + y),
   binary('sub', (x, y) => x - y),

@@ -10,7 +10,7 @@ import { cases } from './cases.ts';
 /** What every provider has, in forward and backward graphs alike. */
 const portable = new Set(['MatMul', 'Add', 'Sub', 'Mul', 'Div', 'Exp', 'Log', 'Sqrt', 'Neg', 'Min', 'Max', 'Where', 'Less', 'LessOrEqual', 'Equal',
   'ReduceSum', 'ReduceMax', 'ReduceMean', 'Transpose', 'Reshape', 'Slice', 'Concat', 'Expand', 'Gather', 'GatherElements', 'ScatterElements',
-  'Sigmoid', 'Cast', 'Softmax', 'Identity']);
+  'Sigmoid', 'Tanh', 'Cast', 'Softmax', 'Identity']);
 
 describe('engine: providers', () => {
   it('the CPU passes the self-test', async () => {

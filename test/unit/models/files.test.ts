@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { configJson, parseConfig, readConfig } from '../../../trainer/models/config.ts';
+import { configJson } from '../../../trainer/models/config-json.ts';
+import { decoderConfig } from '../../../trainer/models/decoder-config.ts';
+import { readConfig } from '../../../trainer/models/config.ts';
+import { parseConfig } from '../../../trainer/models/huggingface-config.ts';
 import { bfloat16ToFloat32, float16ToFloat32, float32ToFloat16 } from '../../../trainer/models/half.ts';
 import { loadModel, saveModel } from '../../../trainer/models/model-folder.ts';
 import { readSafetensors, writeSafetensors } from '../../../trainer/models/safetensors.ts';
@@ -21,7 +24,18 @@ describe('model files', () => {
 
   describe('config.json', () => {
     it('comes back as it was written', () => {
-      for (const config of [smallConfig, { ...smallConfig, tied: false, eosIds: [2, 5], headDim: 8 }]) assert.deepEqual(parseConfig(configJson(config), 'c'), config);
+      const rope = { theta: 10_000, scaling: null };
+      const wide = { ...smallConfig, headDim: 8 };
+      const configs = [
+        smallConfig,
+        decoderConfig('qwen2', wide, { tied: false, eosIds: [2, 5], sliding: { size: 7, layers: [false, true], rope } }),
+        decoderConfig('llama', wide, { attentionBias: 'qkvo', rope: { theta: 5e5, scaling: { type: 'llama3', factor: 8, lowFreqFactor: 1, highFreqFactor: 4, originalContext: 32 } } }),
+        decoderConfig('llama', wide, { rope: { theta: 1e4, scaling: { type: 'linear', factor: 4 } } }),
+        decoderConfig('qwen3', wide, { rope: { theta: 1e6, scaling: { type: 'yarn', factor: 4, originalContext: 32, betaFast: 16, betaSlow: 2, attentionFactor: 1.1 } } }),
+        decoderConfig('gemma2', wide, { sliding: { size: 7, layers: [true, false], rope }, attentionScale: 1 / Math.sqrt(144), attentionSoftcap: 50, logitSoftcap: 30 }),
+        decoderConfig('gemma3_text', wide, { sliding: { size: 7, layers: [true, false], rope: { theta: 20, scaling: null } }, rope: { theta: 1e6, scaling: { type: 'linear', factor: 8 } } }),
+      ];
+      for (const config of configs) assert.deepEqual(parseConfig(configJson(config), 'c'), config);
     });
 
     it('is that of a real Qwen2.5 model', () => {
@@ -31,8 +45,35 @@ describe('model files', () => {
         rms_norm_eps: 1e-6, rope_theta: 1e6, sliding_window: 32768, tie_word_embeddings: true, torch_dtype: 'bfloat16', use_cache: true, use_sliding_window: false, vocab_size: 151936,
       }, 'c');
       assert.equal(config.headDim, 64);
-      assert.equal(config.ropeTheta, 1e6);
+      assert.deepEqual(config.rope, { theta: 1e6, scaling: null });
       assert.deepEqual(config.eosIds, [151645]);
+    });
+
+    it('is that of a real Gemma 3 model, before and since transformers 5', () => {
+      const old = {
+        architectures: ['Gemma3ForCausalLM'], attention_bias: false, attn_logit_softcapping: null, bos_token_id: 2, eos_token_id: 1, final_logit_softcapping: null, head_dim: 256, hidden_activation: 'gelu_pytorch_tanh',
+        hidden_size: 640, intermediate_size: 2048, max_position_embeddings: 32768, model_type: 'gemma3_text', num_attention_heads: 4, num_hidden_layers: 7, num_key_value_heads: 1,
+        query_pre_attn_scalar: 256, rms_norm_eps: 1e-6, rope_local_base_freq: 10000, rope_scaling: null, rope_theta: 1e6, sliding_window: 512, vocab_size: 262144,
+      };
+      const config = parseConfig(old, 'c');
+      const [far, near] = [{ theta: 1e6, scaling: null }, { theta: 1e4, scaling: null }];
+      assert.deepEqual([config.sliding, config.rope], [{ size: 512, layers: [true, true, true, true, true, false, true], rope: near }, far]);
+      assert.ok(config.tied && config.attentionScale === 1 / 16);
+      const parameters = { full_attention: { rope_type: 'default', rope_theta: 1e6 }, sliding_attention: { rope_type: 'default', rope_theta: 1e4 } };
+      assert.deepEqual(parseConfig({ ...old, rope_theta: undefined, rope_local_base_freq: undefined, rope_parameters: parameters, layer_types: config.sliding!.layers.map((local) => (local ? 'sliding_attention' : 'full_attention')) }, 'c'), config);
+    });
+
+    it('is refused with what is missing, by name', () => {
+      const json = configJson(decoderConfig('llama', smallConfig));
+      const bad = (changes: object, message: RegExp) => assert.throws(() => parseConfig({ ...json, ...changes }, 'c'), message);
+      bad({ model_type: 'mixtral', num_local_experts: 8 }, /mixtral: mixture of experts is not supported. Use a text model of one of these types: llama, qwen2/);
+      bad({ model_type: 't5', is_encoder_decoder: true }, /t5: encoder-decoder models/);
+      bad({ model_type: 'gemma3', text_config: {} }, /gemma3: models that read images or sound/);
+      bad({ quantization_config: { quant_method: 'gptq' } }, /llama: the weights are quantised \(gptq\)/);
+      bad({ mlp_bias: true }, /llama: biases in the feed-forward/);
+      bad({ hidden_act: 'gelu' }, /the activation "gelu"/);
+      bad({ layer_types: ['full_attention', 'linear_attention'] }, /layers of type "linear_attention"/);
+      bad({ rope_scaling: { rope_type: 'longrope', factor: 2 } }, /scaled by "longrope"/);
     });
 
     it('is refused with the reason', () => {
@@ -42,8 +83,8 @@ describe('model files', () => {
       bad({ hidden_size: 'big' }, /hidden_size/);
       bad({ vocab_size: 1e12 }, /^TrainerError: my\/config.json: vocab_size: Too big[^\n]*$/);
       bad({ num_hidden_layers: 1e9 }, /num_hidden_layers: Too big/);
-      bad({ use_sliding_window: true }, /sliding-window/);
-      bad({ rope_scaling: { type: 'yarn' } }, /rope_scaling/);
+      bad({ rope_scaling: { type: 'dynamic', factor: 2 } }, /scaled by "dynamic" \(rope_scaling\) are not supported/);
+      bad({ rope_scaling: { type: 'yarn' } }, /rope_scaling of type "yarn" has no "factor"/);
       bad({ num_key_value_heads: 3 }, /multiple of num_key_value_heads \(3\)/);
       assert.throws(() => parseConfig([], 'x'), /no "model_type"/);
     });
@@ -128,7 +169,7 @@ describe('model files', () => {
       await saveModel(folder, { config: smallConfig, weights: smallWeights() });
       await refuses(() => loadParameters(folder, { ...smallConfig, layers: 3 }), /no tensor "model.layers.2.input_layernorm.weight"/);
       await refuses(() => loadParameters(folder, { ...smallConfig, layers: 1 }), /is not part of a qwen2 model/);
-      await refuses(() => loadParameters(folder, { ...smallConfig, vocab: 24 }), /"model.embed_tokens.weight" has shape \[23, 16\], but config.json asks for \[24, 16\]/);
+      await refuses(() => loadParameters(folder, { ...smallConfig, vocab: 24 }), /"model.embed_tokens.weight" has shape \[23, 16\], but the configuration asks for \[24, 16\]/);
     });
 
     it('may be in shards', async () => {

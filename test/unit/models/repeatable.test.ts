@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { compile } from '../../../trainer/engine/executor.ts';
 import { float32, int32 } from '../../../trainer/engine/tensor.ts';
-import type { Qwen2Config } from '../../../trainer/models/config.ts';
+import { decoderConfig } from '../../../trainer/models/decoder-config.ts';
 import { trainingGraph } from '../../../trainer/models/training-graph.ts';
 import { initialParameters } from '../../../trainer/models/weights.ts';
 
 describe('models: repeatability', () => {
   it('gives the same bits for every gradient at every run, with two threads', async () => {
-    const config: Qwen2Config = { vocab: 1024, hidden: 128, intermediate: 352, layers: 2, heads: 4, kvHeads: 2, headDim: 32, contextLength: 512, normEps: 1e-6, ropeTheta: 10_000, tied: true, eosIds: [2] };
+    const config = decoderConfig('qwen2', { vocab: 1024, hidden: 128, intermediate: 352, layers: 2, heads: 4, kvHeads: 2, headDim: 32, contextLength: 512 });
     const [batch, length, trained] = [16, 128, 512];
     const graph = trainingGraph(config, { batch, length, trained }, { kind: 'supervised' });
     const exe = await compile(graph, { provider: 'cpu', threads: 2 });

@@ -1,22 +1,20 @@
 import { compile } from '../../../trainer/engine/executor.ts';
 import { wrap } from '../../../trainer/engine/tensor.ts';
-import type { Qwen2Config } from '../../../trainer/models/config.ts';
+import { decoderConfig, layouts, type DecoderConfig } from '../../../trainer/models/decoder-config.ts';
 import { trainingGraph, type Objective } from '../../../trainer/models/training-graph.ts';
 import { initialParameters, type ParameterBlock } from '../../../trainer/models/weights.ts';
 
 export const engine = { provider: 'cpu', threads: 2 } as const;
 
-export const smallConfig: Qwen2Config = {
-  vocab: 23, hidden: 16, intermediate: 24, layers: 2, heads: 4, kvHeads: 2, headDim: 4, contextLength: 96, normEps: 1e-6, ropeTheta: 10_000, tied: true, eosIds: [2],
-};
+export const smallConfig = decoderConfig('qwen2', { vocab: 23, hidden: 16, intermediate: 24, layers: 2, heads: 4, kvHeads: 2, headDim: 4, contextLength: 96 }, { eosIds: [2] });
 
 /** Weights large enough for sharp distributions; norms and biases are random too, so that a forgotten one shows. */
-export function smallWeights(config: Qwen2Config = smallConfig, seed = 1): ParameterBlock {
-  const weights = initialParameters(config, seed, 0.3);
-  const noise = initialParameters({ ...config, vocab: config.vocab * 8 }, seed + 1, 0.3).flat;
+export function smallWeights(config: DecoderConfig = smallConfig, seed = 1, std = 0.3): ParameterBlock {
+  const weights = initialParameters(config, seed, std);
+  const noise = initialParameters({ ...config, vocab: config.vocab * 8 }, seed + 1, std).flat;
   let at = 0;
   for (const [name, { data, shape }] of weights.tensors) {
-    if (shape.length === 1) for (let i = 0; i < data.length; i++) data[i] = (name.endsWith('norm.weight') ? 1 : 0) + noise[at++]!;
+    if (shape.length === 1) for (let i = 0; i < data.length; i++) data[i] = (name.endsWith('norm.weight') ? 1 - layouts[config.family].normOffset : 0) + noise[at++]!;
   }
   return weights;
 }
@@ -28,7 +26,7 @@ export function randomTokens(length: number, seed: number, vocab = smallConfig.v
 
 /** Runs a training graph over one row of `length` positions whose tokens are all trained. */
 export async function runRow(options: {
-  config?: Qwen2Config; weights: ParameterBlock; tokens: number[]; length?: number; objective: Objective; temperature?: number;
+  config?: DecoderConfig; weights: ParameterBlock; tokens: number[]; length?: number; objective: Objective; temperature?: number;
   perToken?: Record<string, number[]>; scalars?: Record<string, number>;
 }) {
   const { config = smallConfig, weights, tokens, length = tokens.length, objective, temperature = 1, perToken = {}, scalars = {} } = options;

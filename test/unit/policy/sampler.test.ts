@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Qwen2Config } from '../../../trainer/models/config.ts';
+import { decoderConfig, type DecoderConfig } from '../../../trainer/models/decoder-config.ts';
 import { Detokenizer } from '../../../trainer/models/detokenizer.ts';
 import type { ParameterBlock } from '../../../trainer/models/weights.ts';
 import { DecodeModel } from '../../../trainer/policy/decode-model.ts';
@@ -16,7 +16,7 @@ class Harness {
   readonly model: DecodeModel;
   readonly sampler: Sampler;
 
-  constructor(config: Qwen2Config, weights: ParameterBlock, { slots = 8, stopIds = [] as number[] } = {}) {
+  constructor(config: DecoderConfig, weights: ParameterBlock, { slots = 8, stopIds = [] as number[] } = {}) {
     this.model = new DecodeModel(config, weights, engine, slots);
     // Token n prints as the letter at n, so that stop strings can be written down.
     this.sampler = new Sampler(this.model, stopIds, () => new Detokenizer((id) => Uint8Array.of(97 + (id % 26))), (event) => this.#collect(event));
@@ -70,6 +70,20 @@ describe('sampler', () => {
       const { tokens, logprobs } = await harness(smallConfig, weights).sample({ prompt: context, max_tokens: 20 });
       const expected = referenceLogprobs(smallConfig, weights, [...context, ...tokens]).slice(length);
       tokens.forEach((_, i) => near(logprobs[i]!, expected[i]!, 3e-5));
+    }
+  });
+
+  it('does so in every family, with sliding windows shorter than the text', async () => {
+    const sliding = { size: 4, layers: [true, false], rope: { theta: 100, scaling: null } };
+    const configs = [
+      decoderConfig('llama', smallConfig), decoderConfig('qwen3', smallConfig), decoderConfig('gemma3_text', smallConfig, { sliding }),
+      decoderConfig('gemma2', smallConfig, { sliding: { ...sliding, rope: smallConfig.rope }, attentionSoftcap: 2, logitSoftcap: 3 }),
+    ];
+    for (const config of configs) {
+      const weights = smallWeights(config);
+      const { tokens, logprobs } = await harness(config, weights).sample({ prompt, max_tokens: 20 });
+      const expected = referenceLogprobs(config, weights, [...prompt, ...tokens]).slice(prompt.length);
+      tokens.forEach((_, i) => near(logprobs[i]!, expected[i]!, 5e-5));
     }
   });
 

@@ -23,6 +23,8 @@ export const log = unary('log', 'Log', (b, { grad, inputs: [x] }) => b.div(grad,
 export const sqrt = unary('sqrt', 'Sqrt', (b, { grad, output }) => b.div(b.mul(grad, 0.5), output));
 export const sigmoid = unary('sigmoid', 'Sigmoid', (b, { grad, output: y }) => b.mul(grad, b.mul(y, b.sub(1, y))));
 
+export const tanh = unary('tanh', 'Tanh', (b, { grad, output: y }) => b.mul(grad, b.sub(1, b.square(y))));
+
 /** x · s with s = sigmoid(x), which is the second output, for the backward pass alone: d = s + y − s·y. */
 export const silu: Operator<None, One> = {
   name: 'silu',
@@ -38,6 +40,32 @@ export const silu: Operator<None, One> = {
   },
   onnx(e, { inputs: [x] }) {
     const s = e.emit('Sigmoid', [x]);
+    return [e.emit('Mul', [x, s]), s];
+  },
+};
+
+const [gelu1, gelu3] = [2 * Math.sqrt(2 / Math.PI), 2 * Math.sqrt(2 / Math.PI) * 0.044715];
+
+/**
+ * The tanh form of GELU (Hendrycks & Gimpel 2016), ½·x·(1 + tanh(√(2/π)·(x + 0.044715·x³))) = x · s with s = sigmoid(x·(a + c·x²)).
+ * s is the second output, for the backward pass alone: d = s + y·(1 − s)·(a + 3c·x²).
+ */
+export const geluTanh: Operator<None, One> = {
+  name: 'geluTanh',
+  infer(types) {
+    requireFloat('geluTanh', types);
+    return [types[0], types[0]];
+  },
+  vjp: {
+    apply(b, { grad, inputs: [x], outputs }) {
+      const [y, s] = outputs as [Value, Value];
+      const slope = b.add(b.mul(b.square(x), 3 * gelu3), gelu1);
+      return [b.mul(grad, b.add(s, b.mul(b.mul(y, b.sub(1, s)), slope)))];
+    },
+  },
+  onnx(e, { inputs: [x], types: [{ dtype }] }) {
+    const inner = e.emit('Add', [e.emit('Mul', [e.emit('Mul', [x, x]), e.scalar(gelu3, dtype)]), e.scalar(gelu1, dtype)]);
+    const s = e.emit('Sigmoid', [e.emit('Mul', [x, inner])]);
     return [e.emit('Mul', [x, s]), s];
   },
 };

@@ -1,12 +1,24 @@
 import assert from 'node:assert/strict';
+import { decoderConfig, families } from '../../../trainer/models/decoder-config.ts';
 import { trainingGraph } from '../../../trainer/models/training-graph.ts';
 import { parameterShapes } from '../../../trainer/models/parameters.ts';
 import { referenceLogprobs, referenceLogits, softmax } from './reference.ts';
 import { randomTokens, runRow, smallConfig, smallWeights } from './small-model.ts';
 
-describe('Qwen2 decoder', () => {
+describe('decoder', () => {
   const untied = { ...smallConfig, tied: false };
-  for (const [name, config] of [['tied', smallConfig], ['untied', untied], ['one head per key', { ...smallConfig, kvHeads: 4 }], ['wide heads', { ...smallConfig, headDim: 8 }]] as const) {
+  const sliding = (theta: number) => ({ size: 4, layers: [true, false], rope: { theta, scaling: null } });
+  const variants: Record<string, typeof smallConfig> = {
+    ...Object.fromEntries(families.map((family) => [family, decoderConfig(family, { ...smallConfig })])),
+    'untied': untied,
+    'one head per key': { ...smallConfig, kvHeads: 4 },
+    'wide heads': decoderConfig('qwen2', { ...smallConfig, headDim: 8 }),
+    'all biases': decoderConfig('llama', smallConfig, { attentionBias: 'qkvo' }),
+    'sliding window': { ...smallConfig, sliding: sliding(10_000) },
+    'soft caps': decoderConfig('gemma2', smallConfig, { sliding: sliding(10_000), attentionScale: 0.3, attentionSoftcap: 2, logitSoftcap: 3 }),
+    'local rotary embedding': decoderConfig('gemma3_text', smallConfig, { sliding: sliding(10), rope: { theta: 1000, scaling: null } }),
+  };
+  for (const [name, config] of Object.entries(variants)) {
     it(`gives the log-probabilities of a float64 forward pass (${name})`, async () => {
       const weights = smallWeights(config);
       const tokens = randomTokens(17, 3);
@@ -38,7 +50,7 @@ describe('Qwen2 decoder', () => {
   });
 
   it('has gradients that finite differences confirm, for every parameter, tied embeddings included', async () => {
-    for (const config of [smallConfig, untied]) {
+    for (const config of [smallConfig, untied, variants['soft caps']!, variants['local rotary embedding']!]) {
       const weights = smallWeights(config);
       const tokens = randomTokens(9, 7);
       const weight = tokens.slice(1).map((_, i) => 0.1 + 0.05 * i);

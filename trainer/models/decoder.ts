@@ -1,0 +1,57 @@
+import type { GraphBuilder, Value } from '../engine/graph.ts';
+import { layouts, type DecoderConfig } from './decoder-config.ts';
+import { parameterShapes } from './parameters.ts';
+
+/** Gives the graph value of a parameter by its Hugging Face name. */
+export type Weights = (name: string) => Value;
+
+/** Weights as graph inputs, fed at each run. */
+export function weightInputs(b: GraphBuilder, config: DecoderConfig): Weights {
+  const values = new Map([...parameterShapes(config)].map(([name, shape]) => [name, b.input(name, 'float32', shape)]));
+  return (name) => values.get(name) as Value;
+}
+
+/** Queries, keys and values [B, T, width] of one layer, before rotary embedding, to the attention's output [B, T, heads·headDim]. */
+export type Attention = (projections: { query: Value; key: Value; value: Value; layer: number }) => Value;
+
+/**
+ * Decoder up to and including the final norm: tokens int32 [B, T] -> hidden states [N, hidden] at `rows` int32 [N], flat indices b·T + t.
+ * Pre-norm blocks of grouped-query attention and a gated feed-forward. The last block's feed-forward runs for `rows` alone.
+ */
+export function decoder(b: GraphBuilder, config: DecoderConfig, weight: Weights, tokens: Value, attention: Attention, rows: Value): Value {
+  const { qkNorm, sandwichNorms, normOffset, activation, scaledEmbeddings } = layouts[config.family];
+  const select = (value: Value) => b.gather(b.reshape(value, [-1, value.shape.at(-1) as number]), rows);
+  const rmsNorm = (value: Value, w: Value) => b.rmsNorm(value, normOffset === 0 ? w : b.add(w, normOffset), config.normEps);
+  let x = b.gather(weight('model.embed_tokens.weight'), tokens);
+  if (scaledEmbeddings) x = b.mul(x, Math.sqrt(config.hidden));
+  for (let layer = 0; layer < config.layers; layer++) {
+    const w = (name: string) => weight(`model.layers.${layer}.${name}`);
+    const norm = (value: Value, name: string) => rmsNorm(value, w(`${name}.weight`));
+    const project = (input: Value, name: string) => b.matmul(input, w(`${name}.weight`), { transB: true });
+    const biased = (input: Value, name: string, has: boolean) => (has ? b.add(project(input, name), w(`${name}.bias`)) : project(input, name));
+    const inputBias = config.attentionBias !== 'none';
+    const headNorm = (value: Value, name: string) =>
+      (qkNorm ? b.reshape(norm(b.reshape(value, [...value.shape.slice(0, -1), -1, config.headDim]), name), value.shape) : value);
+
+    const h = norm(x, 'input_layernorm');
+    const query = headNorm(biased(h, 'self_attn.q_proj', inputBias), 'self_attn.q_norm');
+    const key = headNorm(biased(h, 'self_attn.k_proj', inputBias), 'self_attn.k_norm');
+    let attended = attention({ query, key, value: biased(h, 'self_attn.v_proj', inputBias), layer });
+    if (layer === config.layers - 1) [x, attended] = [select(x), select(attended)];
+    const mixed = biased(attended, 'self_attn.o_proj', config.attentionBias === 'qkvo');
+    x = b.add(x, sandwichNorms ? norm(mixed, 'post_attention_layernorm') : mixed);
+
+    const f = norm(x, sandwichNorms ? 'pre_feedforward_layernorm' : 'post_attention_layernorm');
+    const fed = project(b.mul(b[activation](project(f, 'mlp.gate_proj')), project(f, 'mlp.up_proj')), 'mlp.down_proj');
+    x = b.add(x, sandwichNorms ? norm(fed, 'post_feedforward_layernorm') : fed);
+  }
+  return rmsNorm(x, weight('model.norm.weight'));
+}
+
+/** Logits over the vocabulary: [..., hidden] -> [..., V]. With tied embeddings the output matrix is the embedding table. */
+export function vocabularyLogits(b: GraphBuilder, config: DecoderConfig, weight: Weights, hidden: Value): Value {
+  return softcap(b, b.matmul(hidden, weight(config.tied ? 'model.embed_tokens.weight' : 'lm_head.weight'), { transB: true }), config.logitSoftcap);
+}
+
+/** cap · tanh(x / cap): nearly x where |x| is well below the cap (Gemma 2). */
+export function softcap(b: GraphBuilder, x: Value, cap: number | null): Value { return cap === null ? x : b.mul(b.tanh(b.mul(x, 1 / cap)), cap); }
