@@ -70,13 +70,13 @@ async function executeTrain(session: Session, plan: TrainPlan): Promise<TrainRes
   const { run_id, folder } = session;
   const { config } = plan;
   const data = await loadTrainData(config, plan.origin.folder);
-  rememberOrigin(session, plan, { fingerprint: data.fingerprint, model: await fingerprintModel(plan.policyFolder) });
   for (const warning of data.warnings) notice(session, 'warning', warning);
   const { train_batch_size } = config.grpo;
   if (data.train.length < train_batch_size) notice(session, 'warning', `There are ${data.train.length} training tasks, fewer than grpo.train_batch_size (${train_batch_size}): every step uses all of them.`);
 
-  return withPolicy(session, run_id, { folder: plan.policyFolder, threads: config.threads }, ({ modelName, policy }) =>
-    withAgents(session, plan.agent, config.runner, () => modelName, async (signal) => {
+  return withPolicy(session, run_id, { folder: plan.policyFolder, threads: config.threads }, async ({ modelName, policy }) => {
+    rememberOrigin(session, plan, { fingerprint: data.fingerprint, model: await fingerprintModel(plan.policyFolder) });
+    return withAgents(session, plan.agent, config.runner, () => modelName, async (signal) => {
       const { before, after } = await train({ ...session, signal }, config, data, policy);
       const comparison = compare(before.scores, after.scores, config.seed);
       notice(session, 'info', describeComparison(comparison));
@@ -89,7 +89,8 @@ async function executeTrain(session: Session, plan: TrainPlan): Promise<TrainRes
         checkpoint: path.join(folder, 'policy'),
         wall_s: (performance.now() - began) / 1000, // of a resumed run: since it was resumed
       };
-    }));
+    });
+  });
 }
 
 /** Self-check, evaluation, training, evaluation. A resumed run takes over what was finished. */
