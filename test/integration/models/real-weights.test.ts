@@ -3,12 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { saveGguf } from '../../../trainer/models/gguf/save.ts';
-import { loadModel, type Model } from '../../../trainer/models/model-folder.ts';
+import { loadModel, saveModel, type Model } from '../../../trainer/models/model-folder.ts';
 import { readTokenizerFiles } from '../../../trainer/models/tokenizer-files.ts';
 import { openTokenizer, type ModelTokenizer } from '../../../trainer/models/tokenizer.ts';
 import { DecodeModel } from '../../../trainer/policy/decode-model.ts';
 import { AllLogits } from '../../fixtures/all-logits.ts';
 import { LlamaCpp } from '../../fixtures/llama-cpp.ts';
+import { findTransformers, transformersLogits } from '../../fixtures/transformers.ts';
 
 const bos = 2;
 const texts = ['The capital of France is', 'Once upon a time, there was a little girl who', 'naïve café 🙂 日本語 ä 12345   x\n\n\ty'];
@@ -24,8 +25,7 @@ describe('Gemma 3 270M', () => {
   before(async function () {
     this.timeout(600_000);
     folder = mkdtempSync(path.join(tmpdir(), 'gemma-'));
-    const { fetchGemma } = await import(path.join(import.meta.dirname, '..', '..', '..', 'scripts', 'gemma.mjs')) as { fetchGemma: () => { file: string } | { missing: string } };
-    const fetched = fetchGemma();
+    const fetched = await fetchGemma();
     const started = 'missing' in fetched ? fetched.missing : await LlamaCpp.start();
     if (typeof started === 'string') {
       process.stdout.write(`      ${started}\n`);
@@ -74,6 +74,34 @@ describe('Gemma 3 270M', () => {
     await theirs.close();
   }).timeout(600_000);
 });
+
+describe('Gemma 3 270M in transformers', () => {
+  it('has logits within 1e-3 of ours', async function () {
+    const [fetched, found] = [await fetchGemma(), await findTransformers()];
+    if ('missing' in fetched || 'missing' in found) {
+      process.stdout.write(`      ${'missing' in fetched ? fetched.missing : (found as { missing: string }).missing}\n`);
+      return this.skip();
+    }
+    const folder = mkdtempSync(path.join(tmpdir(), 'gemma-'));
+    try {
+      const model = await loadModel(fetched.file);
+      const tokenizer = await openTokenizer(fetched.file, model.config.vocab);
+      await saveModel(folder, model);
+      const prompts = texts.map((text) => [bos, ...tokenizer.encode(text)]);
+      const [expected] = await transformersLogits(found.python, [folder], prompts);
+      const most = await new AllLogits(model.config, model.weights).largestDifference(prompts, expected!);
+      process.stdout.write(`      max |Δlogit| ${most.toExponential(1)}\n`);
+      assert.ok(most <= 1e-3, `max |Δlogit| is ${most}`);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  }).timeout(600_000);
+});
+
+async function fetchGemma(): Promise<{ file: string } | { missing: string }> {
+  const script = path.join(import.meta.dirname, '..', '..', '..', 'scripts', 'gemma.mjs');
+  return (await import(script) as { fetchGemma: () => { file: string } | { missing: string } }).fetchGemma();
+}
 
 async function greedy(decode: DecodeModel, prompt: number[]): Promise<number[]> {
   const [prefilled] = await decode.prefill([prompt]);
