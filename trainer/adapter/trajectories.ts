@@ -9,8 +9,8 @@ export interface Trajectory {
   /** Of drawn tokens, nats; 0 elsewhere. */
   logprobs: number[];
   temperature: number;
-  /** LLM calls in the row. */
-  calls: number;
+  /** The LLM calls in the row, and where their responses are in it. */
+  calls: { span_id: string; start: number; length: number }[];
 }
 
 /**
@@ -27,7 +27,7 @@ export function toTrajectories(transitions: readonly Transition[], aggregation: 
     if (!candidates) ofRollout.set(transition.rollout_id, candidates = []);
     let row = aggregation === 'trajectory' ? longestContinued(candidates, transition) : undefined;
     if (!row) {
-      row = { rollout_id: transition.rollout_id, tokens: [], mask: [], logprobs: [], temperature: transition.temperature, calls: 0 };
+      row = { rollout_id: transition.rollout_id, tokens: [], mask: [], logprobs: [], temperature: transition.temperature, calls: [] };
       rows.push(row);
       candidates.push(row);
     }
@@ -46,11 +46,11 @@ function longestContinued(rows: readonly Trajectory[], { prompt, temperature }: 
   return longest;
 }
 
-function extend(row: Trajectory, { prompt, response, logprobs }: Transition): void {
+function extend(row: Trajectory, { span_id, prompt, response, logprobs }: Transition): void {
   // A loop, not push(...ids): a long prompt would overflow the argument list.
   for (let position = row.tokens.length; position < prompt.length; position++) append(row, prompt[position]!, 0, 0);
+  row.calls.push({ span_id, start: row.tokens.length, length: response.length });
   response.forEach((token, position) => append(row, token, 1, logprobs[position]!));
-  row.calls += 1;
 }
 
 function append(row: Trajectory, token: number, drawn: 0 | 1, logprob: number): void {

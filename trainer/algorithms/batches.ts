@@ -14,6 +14,11 @@ export function tasksOfStep(step: number, taskCount: number, batchSize: number, 
   return shuffled(taskCount, deriveSeed(seed, 'epoch', epoch)).slice(start, start + size);
 }
 
+/** Positions of the other tasks, in a seeded order of the step's own: what dynamic sampling goes on with. */
+export function refillTasks(step: number, taskCount: number, used: readonly number[], seed: number): number[] {
+  return shuffled(taskCount, deriveSeed(seed, 'refill', step)).filter((position) => !used.includes(position));
+}
+
 function shuffled(count: number, seed: number): number[] {
   const random = xoroshiro128plus(seed);
   const order = Array.from({ length: count }, (_, i) => i);

@@ -1,29 +1,49 @@
 import type { Trajectory } from '../adapter/trajectories.ts';
-import type { GrpoConfig } from '../protocol/config.ts';
+import type { GrpoConfig } from '../protocol/grpo-config.ts';
 import type { TrainRow } from '../protocol/policy.ts';
 
-/** A rollout's trajectories and the one advantage they all share. */
-export interface AdvantagedRollout { advantage: number; trajectories: Trajectory[] }
+/** A rollout's trajectories and, by the span id of a call, the advantages of its tokens. */
+export interface AdvantagedRollout { trajectories: Trajectory[]; advantages: ReadonlyMap<string, readonly number[]> }
+
+export interface Aggregation { loss_agg_mode: GrpoConfig['loss_agg_mode']; loss_scale_factor: number | undefined }
 
 /**
- * Training rows with the weight of each token in the loss.
- * 'token-mean': 1 / trained tokens of the step. 'rollout-mean': 1 / (trained tokens of its rollout * rows of the step),
- * so every rollout weighs the same however long it is or however many calls it made.
+ * Rows of one optimiser step with the weight of each token in the loss:
+ *   token-mean               1 / trained tokens of the step
+ *   rollout-mean             1 / (trained tokens of its rollout · rows): every rollout weighs the same, however long it is or however many calls it made
+ *   seq-mean-token-mean      1 / (trained tokens of its row · rows)
+ *   seq-mean-token-sum       1 / rows
+ *   seq-mean-token-sum-norm  1 / (loss_scale_factor · rows)
  */
-export function trainRows(rollouts: readonly AdvantagedRollout[], aggregation: GrpoConfig['loss_agg_mode']): TrainRow[] {
-  const trajectories = rollouts.flatMap((rollout) => rollout.trajectories);
-  const total = trainedTokens(trajectories);
-  return rollouts.flatMap(({ advantage, trajectories: own }) => {
-    const weight = aggregation === 'token-mean' ? 1 / total : 1 / (trainedTokens(own) * trajectories.length);
-    return own.map((trajectory) => ({
-      tokens: trajectory.tokens,
-      mask: trajectory.mask,
-      old_logprobs: trajectory.logprobs,
-      temperature: trajectory.temperature,
-      advantages: trajectory.mask.map((trained) => (trained === 1 ? advantage : 0)),
-      weights: trajectory.mask.map((trained) => (trained === 1 ? weight : 0)),
-    }));
-  });
+export function trainRows(rollouts: readonly AdvantagedRollout[], { loss_agg_mode, loss_scale_factor }: Aggregation): TrainRow[] {
+  const all = rollouts.flatMap((rollout) => rollout.trajectories);
+  const total = trainedTokens(all);
+  const weightOf = (row: Trajectory, rollout: Trajectory[]): number => {
+    switch (loss_agg_mode) {
+      case 'token-mean': return 1 / total;
+      case 'rollout-mean': return 1 / (trainedTokens(rollout) * all.length);
+      case 'seq-mean-token-mean': return 1 / (trainedTokens([row]) * all.length);
+      case 'seq-mean-token-sum': return 1 / all.length;
+      case 'seq-mean-token-sum-norm': return 1 / (loss_scale_factor! * all.length); // a configuration with this mode has it
+    }
+  };
+  return rollouts.flatMap(({ advantages, trajectories }) => trajectories.map((row) => {
+    const weight = weightOf(row, trajectories);
+    return {
+      tokens: row.tokens,
+      mask: row.mask,
+      old_logprobs: row.logprobs,
+      temperature: row.temperature,
+      advantages: rowAdvantages(row, advantages),
+      weights: row.mask.map((trained) => (trained === 1 ? weight : 0)),
+    };
+  }));
+}
+
+function rowAdvantages(row: Trajectory, advantages: AdvantagedRollout['advantages']): number[] {
+  const values = new Array<number>(row.tokens.length).fill(0);
+  for (const { span_id, start } of row.calls) advantages.get(span_id)?.forEach((advantage, n) => { values[start + n] = advantage; });
+  return values;
 }
 
 /** Tokens with mask 1. */

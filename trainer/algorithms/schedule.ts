@@ -1,4 +1,4 @@
-import type { GrpoConfig } from '../protocol/config.ts';
+import type { GrpoConfig } from '../protocol/grpo-config.ts';
 
 /**
  * Learning rate of a step (0-based): linear warm-up over `warmup_steps`, then constant, or down to 0 at `steps`

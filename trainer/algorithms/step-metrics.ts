@@ -16,6 +16,8 @@ interface StepFacts {
   /** Tokens sampled in the step, trained or not. */
   generated_tokens: number;
   staleness: number | null;
+  /** From the reference, where the reward has a KL term; else the loss tells. */
+  kl: number | null;
   rollout_s: number;
   train_s: number;
   eta_s: number;
@@ -32,7 +34,7 @@ export function stepMetrics({ batch, update, rollouts, generated_tokens, ...fact
     groups_without_variance: batch.groups_without_variance,
     updated: update !== null,
     loss: update?.loss ?? null,
-    kl: update?.kl ?? null,
+    kl: update?.kl ?? facts.kl,
     entropy: update?.entropy ?? null,
     clip_fraction: update?.clip_fraction ?? null,
     grad_norm: update?.grad_norm ?? null,

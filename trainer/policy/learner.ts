@@ -39,7 +39,8 @@ export class Learner {
   /** Forward and backward; adds the gradients to those accumulated. */
   async backward(batch: MicroBatch, objective: Exclude<Objective, { kind: 'logprobs' }>, inputs: ObjectiveInputs): Promise<TokenResults> {
     const session = await this.#session(batch.shape, objective);
-    const result = await session.run({ ...this.#feeds(batch, this.weights), ...objectiveFeeds(batch.shape.trained, inputs) });
+    const sequence: Tensors = objective.kind === 'grpo' && objective.level === 'sequence' ? { sequence: wrap('int32', [batch.shape.trained], batch.sequence) } : {};
+    const result = await session.run({ ...this.#feeds(batch, this.weights), ...sequence, ...objectiveFeeds(batch.shape.trained, inputs) });
     for (const [name, { data }] of this.#gradients.tensors) accumulate(data, result[gradientOf(name)]?.data as Float32Array);
     return { ...tokenResults(batch, result), loss: Number(result['loss']?.data[0]) };
   }

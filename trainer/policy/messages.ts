@@ -1,5 +1,5 @@
 import { messageOf, TrainerError, type ErrorCode } from '../protocol/errors.ts';
-import type { PolicyInfo, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
+import type { PolicyInfo, ScoredRow, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
 import type { Provider } from '../engine/onnx/profile.ts';
 import type { Conversation } from './chat-prompt.ts';
 import type { SampledToken, SampleRequest } from './sampler.ts';
@@ -9,8 +9,8 @@ export interface WorkerOptions { folder: string; provider: Provider; threads: nu
 
 /** Calls that are answered once. */
 export interface PolicyCalls {
-  update: { input: { rows: TrainRow[]; settings: UpdateSettings }; output: { metrics: UpdateMetrics; version: number } };
-  logprobs: { input: { rows: Pick<TrainRow, 'tokens' | 'mask' | 'temperature'>[] }; output: Float32Array[] };
+  update: { input: { miniBatches: TrainRow[][]; settings: UpdateSettings }; output: { metrics: UpdateMetrics; version: number } };
+  logprobs: { input: { rows: ScoredRow[]; weights: 'present' | 'reference' }; output: Float32Array[] };
   setReference: { input: null; output: null };
   save: { input: { folder: string; resumable: boolean }; output: null };
   restore: { input: { folder: string }; output: { version: number } };

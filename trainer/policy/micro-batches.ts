@@ -14,6 +14,8 @@ export interface MicroBatch {
   target: Int32Array;
   /** [N] 1 / temperature of the token's row; 1 for padding. */
   inverseTemperature: Float32Array;
+  /** [N] row of the micro-batch that the token is in; 0 for padding. */
+  sequence: Int32Array;
   /** For each real trained token, in order: index of its row and position in it. */
   origins: { row: number; at: number }[];
 }
@@ -55,15 +57,17 @@ function assemble(rows: readonly TokenRow[], members: readonly number[], batch: 
   const position = new Int32Array(trained);
   const target = new Int32Array(trained);
   const inverseTemperature = new Float32Array(trained).fill(1);
+  const sequence = new Int32Array(trained);
   const slot = new Map(members.map((row, b) => [row, b]));
   origins.forEach(({ row, at }, n) => {
     const source = rows[row] as TokenRow;
-    position[n] = (slot.get(row) as number) * length + at - 1;
+    sequence[n] = slot.get(row) as number;
+    position[n] = sequence[n] * length + at - 1;
     target[n] = source.tokens[at] as number;
     // Greedy tokens (temperature 0) carry their log-probability at temperature 1.
     inverseTemperature[n] = source.temperature > 0 ? 1 / source.temperature : 1;
   });
-  return { shape: { batch, length, trained }, tokens, position, target, inverseTemperature, origins };
+  return { shape: { batch, length, trained }, tokens, position, target, inverseTemperature, sequence, origins };
 }
 
 function trainedCount({ tokens, mask }: TokenRow): number {

@@ -5,7 +5,7 @@ import { readConfig } from '../models/config.ts';
 import { fetchModel, type FetchOptions } from '../models/hub/fetch-model.ts';
 import { openTokenizer } from '../models/tokenizer.ts';
 import type { ChatBackend } from '../protocol/chat.ts';
-import type { Policy, PolicyInfo, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
+import type { Policy, PolicyInfo, ScoredRow, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
 import { PolicyBackend } from './chat-backend.ts';
 import { PolicyClient } from './policy-client.ts';
 
@@ -47,14 +47,14 @@ class LocalPolicy implements Policy {
   get info(): PolicyInfo { return this.#client.info; }
   get version(): number { return this.#version; }
 
-  async update(rows: TrainRow[], settings: UpdateSettings): Promise<UpdateMetrics> {
-    const { metrics, version } = await this.#client.call('update', { rows, settings });
+  async update(miniBatches: TrainRow[][], settings: UpdateSettings): Promise<UpdateMetrics> {
+    const { metrics, version } = await this.#client.call('update', { miniBatches, settings });
     this.#version = version;
     return metrics;
   }
 
-  logprobs(rows: Pick<TrainRow, 'tokens' | 'mask' | 'temperature'>[]): Promise<Float32Array[]> {
-    return this.#client.call('logprobs', { rows });
+  logprobs(rows: ScoredRow[], weights: 'present' | 'reference' = 'present'): Promise<Float32Array[]> {
+    return this.#client.call('logprobs', { rows, weights });
   }
 
   async setReference(): Promise<void> { await this.#client.call('setReference', null); }

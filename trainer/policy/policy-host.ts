@@ -1,6 +1,6 @@
 import { selfTest } from '../engine/self-test.ts';
 import { TrainerError } from '../protocol/errors.ts';
-import type { PolicyInfo, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
+import type { PolicyInfo, ScoredRow, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
 import { loadModel } from '../models/model-folder.ts';
 import { openTokenizer, type ModelTokenizer } from '../models/tokenizer.ts';
@@ -8,7 +8,8 @@ import { allocateParameters, type ParameterBlock } from '../models/weights.ts';
 import { chatPrompt } from './chat-prompt.ts';
 import { readCheckpoint, writeCheckpoint } from './checkpoint.ts';
 import { DecodeModel } from './decode-model.ts';
-import { grpoUpdate, rowLogprobs } from './grpo-update.ts';
+import { grpoUpdate } from './grpo-update.ts';
+import { requireReference, rowLogprobs } from './row-logprobs.ts';
 import { Learner } from './learner.ts';
 import { fromPlain, toPlain, type ChatSample, type WorkerOptions } from './messages.ts';
 import { Sampler, type SampleEvent } from './sampler.ts';
@@ -72,15 +73,15 @@ export class PolicyHost {
     this.sampler.submit({ ...request, prompt, max_tokens });
   }
 
-  async update(rows: TrainRow[], settings: UpdateSettings): Promise<UpdateMetrics> {
-    const metrics = await grpoUpdate(this.#learner, rows, settings, this.#reference);
+  async update(miniBatches: TrainRow[][], settings: UpdateSettings): Promise<UpdateMetrics> {
+    const metrics = await grpoUpdate(this.#learner, miniBatches, settings, this.#reference);
     this.version += 1;
     await this.sampler.weightsChanged();
     return metrics;
   }
 
-  logprobs(rows: Pick<TrainRow, 'tokens' | 'mask' | 'temperature'>[]): Promise<Float32Array[]> {
-    return rowLogprobs(this.#learner, rows, scoringTokens);
+  async logprobs(rows: ScoredRow[], weights: 'present' | 'reference'): Promise<Float32Array[]> {
+    return rowLogprobs(this.#learner, rows, scoringTokens, weights === 'present' ? this.#learner.weights : requireReference(this.#reference));
   }
 
   setReference(): void {

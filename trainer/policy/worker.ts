@@ -67,8 +67,8 @@ async function answer(host: PolicyHost, call: Extract<ToWorker, { type: 'call' }
 
 async function perform(host: PolicyHost, call: Extract<ToWorker, { type: 'call' }>): Promise<PolicyCalls[CallName]['output']> {
   switch (call.name) {
-    case 'update': return { metrics: await host.update(call.input.rows, call.input.settings), version: host.version };
-    case 'logprobs': return host.logprobs(call.input.rows);
+    case 'update': return { metrics: await host.update(call.input.miniBatches, call.input.settings), version: host.version };
+    case 'logprobs': return host.logprobs(call.input.rows, call.input.weights);
     case 'setReference': host.setReference(); return null;
     case 'save': await host.save(call.input.folder, call.input.resumable); return null;
     case 'restore': await host.restore(call.input.folder); return { version: host.version };

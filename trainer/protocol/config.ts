@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { GrpoConfig } from './grpo-config.ts';
 import { longestTimeout, SamplingOverrides } from './rollout.ts';
 
 /** Where the model behind the agent is served from. */
@@ -16,32 +17,6 @@ export const DataConfig = z.strictObject({
   validation_share: z.number().gt(0).lt(1).default(0.2).describe('The share of the tasks that is split off for the comparison when there is no validation file.'),
   limit: z.number().int().min(1).optional().describe('Use only the first n tasks of each side.'),
 });
-
-/** GRPO settings; names as in verl and TRL. */
-export const GrpoConfig = z.strictObject({
-  steps: z.number().int().min(1).default(30).describe('Training steps (one policy update each).'),
-  train_batch_size: z.number().int().min(1).default(16).describe('Tasks per step.'),
-  group_size: z.number().int().min(2).default(8).describe('Rollouts per task (the group, G).'),
-  lr: z.number().positive().default(1e-6).describe('Learning rate of AdamW. A few million parameters learn at 1e-4 to 1e-3, larger models at 1e-6 to 1e-5.'),
-  lr_schedule: z.enum(['constant', 'linear', 'cosine']).default('constant').describe('How the learning rate goes on after the warm-up.'),
-  warmup_steps: z.number().int().min(0).default(0).describe('Steps over which the learning rate rises from 0.'),
-  betas: z.tuple([z.number().min(0).lt(1), z.number().min(0).lt(1)]).default([0.9, 0.95]).describe('Decay of the first and second moments of AdamW.'),
-  weight_decay: z.number().min(0).default(0).describe('Weight decay of AdamW.'),
-  max_grad_norm: z.number().positive().default(1).describe('Longer gradients are scaled down to this norm.'),
-  clip_ratio_low: z.number().positive().default(0.2).describe('How far an update may lower a token probability, as a share.'),
-  clip_ratio_high: z.number().positive().default(0.28).describe('How far it may raise one.'),
-  ppo_epochs: z.number().int().min(1).default(1).describe('Policy updates over the same rollouts.'),
-  kl_loss_coef: z.number().min(0).default(0).describe('Weight of the KL term; 0 = none, and no reference model in memory.'),
-  kl_loss_type: z.enum(['k1', 'k2', 'k3']).default('k3').describe('Estimator of the KL divergence from the untrained model.'),
-  scale_rewards: z.enum(['group', 'none']).default('group').describe("Advantage: (R - mean) / (std + eps) with 'group', R - mean with 'none'."),
-  loss_agg_mode: z.enum(['token-mean', 'rollout-mean']).default('token-mean').describe('Token-level: every trained token of the step weighs the same. rollout: every rollout weighs the same.'),
-  agent_match: z.string().optional().describe('Regular expression on the name of the agent (nearest enclosing operation) that made an LLM call; others are not trained.'),
-  trace_aggregation: z.enum(['transition', 'trajectory']).default('trajectory').describe('Rows merged along exact token prefixes, or one row per call.'),
-  failed_rollouts: z.enum(['drop', 'zero']).default('drop').describe('What a rollout that ended in agent_error, timeout or context_overflow means: dropped from its group, or a reward of 0. infra_error, unscored and cancelled are always dropped.'),
-  micro_batch_tokens: z.number().int().min(64).default(2048).describe('Tokens per forward/backward (rows are packed into micro-batches up to this).'),
-  test_freq: z.number().int().min(0).default(0).describe('Validate every n steps (0 = only before and after).'),
-});
-export type GrpoConfig = z.infer<typeof GrpoConfig>;
 
 export const RunnerConfig = z.strictObject({
   n_runners: z.number().int().min(1).max(256).default(8).describe('Agent processes at a time.'),

@@ -9,11 +9,14 @@ export interface TrainRow {
   advantages: number[];
   /** Sampler's log-probability of each token under its effective distribution (0 where mask is 0). */
   old_logprobs: number[];
-  /** Weight of each token in the loss; the caller's aggregation rule. Sums to 1 over the whole batch for token-mean. */
+  /** Weight of each token in the loss; the caller's aggregation rule. Sums to 1 over a mini-batch for token-mean. */
   weights: number[];
   /** Temperature the row was sampled with; the trainer divides logits by it. */
   temperature: number;
 }
+
+/** A row of which only log-probabilities are wanted. */
+export type ScoredRow = Pick<TrainRow, 'tokens' | 'mask' | 'temperature'>;
 
 export interface UpdateSettings {
   lr: number;
@@ -22,10 +25,15 @@ export interface UpdateSettings {
   max_grad_norm: number;
   clip_ratio_low: number;
   clip_ratio_high: number;
+  clip_ratio_c: number;
+  importance_sampling_level: 'token' | 'sequence';
+  rollout_is: 'none' | 'token' | 'sequence';
+  rollout_is_threshold: number;
+  entropy_coeff: number;
   kl_loss_coef: number;
   kl_loss_type: 'k1' | 'k2' | 'k3';
   micro_batch_tokens: number;
-  /** Passes over the rows; each pass is one optimiser step. */
+  /** Passes over the rows. */
   ppo_epochs: number;
 }
 
@@ -54,11 +62,11 @@ export interface Policy {
   readonly info: PolicyInfo;
   /** Grows by one at each update. */
   readonly version: number;
-  /** One policy update on the rows (gradient accumulation over micro-batches, one optimiser step per epoch). Throws TrainerError 'numeric' on a non-finite gradient, weights unchanged. */
-  update(rows: TrainRow[], settings: UpdateSettings): Promise<UpdateMetrics>;
-  /** Log-probabilities of the masked tokens of each row, as the trainer computes them. Unmasked positions are 0. */
-  logprobs(rows: Pick<TrainRow, 'tokens' | 'mask' | 'temperature'>[]): Promise<Float32Array[]>;
-  /** Keep the present weights as the reference for the KL term. */
+  /** One policy update: an optimiser step per mini-batch of rows and epoch. Throws TrainerError 'numeric' on a non-finite gradient, weights unchanged. */
+  update(miniBatches: TrainRow[][], settings: UpdateSettings): Promise<UpdateMetrics>;
+  /** Log-probabilities of the masked tokens of each row, as the trainer computes them with the present weights or the reference. Unmasked positions are 0. */
+  logprobs(rows: ScoredRow[], weights?: 'present' | 'reference'): Promise<Float32Array[]>;
+  /** Keep the present weights as the reference of KL terms. */
   setReference(): Promise<void>;
   /** Writes weights, tokenizer, config (Hugging Face layout) and, if `resumable`, optimiser state. The folder must not exist; written under a temporary name, then renamed. */
   save(folder: string, options: { resumable: boolean }): Promise<void>;

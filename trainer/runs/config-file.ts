@@ -33,7 +33,18 @@ export function checkConfig(value: unknown, source: string): TrainConfig {
   if (sampling.temperature === 0) throw new TrainerError('bad_input', `${source}: sampling.temperature is 0, and greedy rollouts of a task are all the same: training needs a temperature above 0, best 1.`);
   if ((sampling.top_p ?? 1) < 1 || (sampling.top_k ?? 0) > 0) throw new TrainerError('bad_input', `${source}: sampling.top_p and sampling.top_k must be off (1 and 0) in training, because the trainer learns on the whole distribution.`);
   if (grpo.agent_match !== undefined) checkExpression(grpo.agent_match, source);
+  checkGrpo(parsed.data, source);
   return parsed.data;
+}
+
+/** Settings that need each other. */
+function checkGrpo({ grpo, sampling: { max_tokens } }: TrainConfig, source: string): void {
+  const refuse = (problem: string) => new TrainerError('bad_input', `${source}: ${problem}`);
+  if (grpo.group_size < 2 && grpo.adv_estimator !== 'reinforce_plus_plus') throw refuse(`grpo.group_size is 1, and grpo.adv_estimator "${grpo.adv_estimator}" compares the rollouts of a group: give at least 2, or use "reinforce_plus_plus".`);
+  if (grpo.group_size < 2 && grpo.filter_groups.enable) throw refuse('grpo.filter_groups needs groups of at least 2 rollouts, but grpo.group_size is 1.');
+  if (grpo.loss_agg_mode === 'seq-mean-token-sum-norm' && (grpo.loss_scale_factor ?? max_tokens) === undefined) throw refuse('grpo.loss_agg_mode "seq-mean-token-sum-norm" divides by a constant: give grpo.loss_scale_factor, or sampling.max_tokens.');
+  const { len } = grpo.overlong_buffer;
+  if (len > 0 && (max_tokens === undefined || len > max_tokens)) throw refuse(`grpo.overlong_buffer.len is ${len}, which needs a sampling.max_tokens of at least as many tokens: the penalty begins at the difference.`);
 }
 
 /** The agent-trainer.json in the folder of `file` or the nearest one above it; null when there is none. */

@@ -4,16 +4,14 @@ import { CreditSettings } from '../protocol/credit.ts';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
 import { parseAs } from '../protocol/validate.ts';
 
-const initial: CreditSettings = { rule: { kind: 'final' }, links: {} };
-
-/** The credit rule and links a person chose for a run, kept beside its other files. */
-export function readCredit(folder: string): CreditSettings {
+/** The credit rule and links a person chose for a run, kept beside its other files; null when they chose none. */
+export function readCredit(folder: string): CreditSettings | null {
   const file = fileOf(folder);
-  if (!existsSync(file)) return initial;
+  if (!existsSync(file)) return null;
   try {
     return parseAs(CreditSettings, JSON.parse(readFileSync(file, 'utf8')), file);
   } catch (error) {
-    throw new TrainerError('bad_input', `${file} cannot be read: ${messageOf(error)} Delete it to go back to the final reward.`, { cause: error });
+    throw new TrainerError('bad_input', `${file} cannot be read: ${messageOf(error)} Delete it to go back to the rule of the run's configuration.`, { cause: error });
   }
 }
 

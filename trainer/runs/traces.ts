@@ -4,7 +4,7 @@ import { toTransitions } from '../adapter/transitions.ts';
 import { creditAdvantages } from '../algorithms/credit-advantages.ts';
 import { namedModel } from '../policy/named-model.ts';
 import { tokenTexts } from '../policy/token-texts.ts';
-import { GrpoConfig } from '../protocol/config.ts';
+import { GrpoConfig } from '../protocol/grpo-config.ts';
 import type { CallTokens, CreditRule, CreditSettings, TraceCredit } from '../protocol/credit.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import type { AttemptedRollout } from '../protocol/rollout.ts';
@@ -79,7 +79,7 @@ export class Traces {
     const { group, grpo } = this.#group(rollout);
     const credits = group.map((member) => (member.rollout_id === rollout.rollout_id ? own : creditCalls(this.#store.listSpans(member.rollout_id), rule, links)).calls);
     const at = group.findIndex((member) => member.rollout_id === rollout.rollout_id);
-    const advantages = at < 0 ? null : creditAdvantages(credits, rule, grpo.scale_rewards);
+    const advantages = at < 0 ? null : creditAdvantages(credits, rule, grpo);
     const trained = new Set(toTransitions({ rollout, spans }, { agent_match: grpo.agent_match }).transitions.map((transition) => transition.span_id));
     const valueOf = (span_id: string, i: number): number | null => (advantages?.kind === 'advantages' && trained.has(span_id) ? advantages.values[at]?.[i] ?? null : null);
     return {
@@ -91,16 +91,21 @@ export class Traces {
   }
 
   /** The scored rollouts that training compares this one with, itself among them if it was scored. */
-  #group(rollout: AttemptedRollout): { group: AttemptedRollout[]; grpo: Pick<GrpoConfig, 'scale_rewards' | 'agent_match'> } {
-    const run = rollout.run_id === null ? undefined : this.#store.getRun(rollout.run_id);
-    const grpo = GrpoConfig.safeParse(configOf(run)?.grpo ?? {}).data ?? GrpoConfig.parse({});
+  #group(rollout: AttemptedRollout): { group: AttemptedRollout[]; grpo: GrpoConfig } {
+    const run = this.#run(rollout);
+    const grpo = grpoOf(run);
     const peers = run === undefined ? [rollout] : this.#store.listRollouts({ run_id: run.run_id, ...(rollout.step === null ? {} : { step: rollout.step }), ...(rollout.mode === null ? {} : { mode: rollout.mode }) });
     const group = peers.filter((peer) => peer.attempt?.outcome === 'scored' && (peer.rollout_id === rollout.rollout_id || (rollout.task_id !== null && peer.task_id === rollout.task_id && peer.step === rollout.step)));
     return { group, grpo };
   }
 
   #settings(rollout: AttemptedRollout): CreditSettings {
-    return rollout.run_id === null ? { rule: { kind: 'final' }, links: {} } : readCredit(runFolder(this.#workspace, rollout.run_id));
+    const trainedBy: CreditSettings = { rule: grpoOf(this.#run(rollout)).credit, links: {} };
+    return rollout.run_id === null ? trainedBy : readCredit(runFolder(this.#workspace, rollout.run_id)) ?? trainedBy;
+  }
+
+  #run({ run_id }: AttemptedRollout): Run | undefined {
+    return run_id === null ? undefined : this.#store.getRun(run_id);
   }
 
   /** The folder whose tokenizer the run's token ids belong to; training does not change it. */
@@ -123,6 +128,11 @@ function configOf(run: Run | undefined): z.infer<typeof KnownConfig> | undefined
   return KnownConfig.safeParse(run?.config).data;
 }
 
+function grpoOf(run: Run | undefined): GrpoConfig {
+  return GrpoConfig.safeParse(configOf(run)?.grpo ?? {}).data ?? GrpoConfig.parse({});
+}
+
 function reasonOf(reason: string): string {
+  if (reason === 'whitened over the whole step') return 'The advantages of this run are whitened over all tokens of the step, not only this task.';
   return reason === 'group without variance' ? 'All rollouts of this task have the same reward: nothing is reinforced or discouraged.' : noGroup;
 }

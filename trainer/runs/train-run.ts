@@ -109,7 +109,7 @@ async function train(session: Session, config: TrainConfig, data: TrainData, pol
   notice(session, 'info', describeSelfCheck(report));
 
   const before = await measure('before'); // with the weights the run began with, also after an interruption
-  if (config.grpo.kl_loss_coef > 0) await policy.setReference();
+  if (config.grpo.kl_loss_coef > 0 || config.grpo.kl_coef > 0) await policy.setReference();
   const checkpoints = new Checkpoints(checkpointFolder(folder), config.checkpoints.keep_last);
   const last = await checkpoints.restore(policy, (message) => notice(session, 'warning', message));
   if (last !== null) notice(session, 'info', `Continuing after step ${last + 1} of ${config.grpo.steps}.`);

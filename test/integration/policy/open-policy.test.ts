@@ -11,6 +11,7 @@ type Done = Extract<ChatEvent, { type: 'done' }>;
 
 const settings: UpdateSettings = {
   lr: 0.01, betas: [0.9, 0.95], weight_decay: 0, max_grad_norm: 1, clip_ratio_low: 0.2, clip_ratio_high: 0.28,
+  clip_ratio_c: 3, importance_sampling_level: 'token', rollout_is: 'none', rollout_is_threshold: 2, entropy_coeff: 0,
   kl_loss_coef: 0.01, kl_loss_type: 'k3', micro_batch_tokens: 1024, ppo_epochs: 1,
 };
 
@@ -113,8 +114,8 @@ describe('the policy in its thread', () => {
     it('a refused update changes nothing', async () => {
       const done = await ask('x', 1);
       const row = rowOf(done, 1, 16);
-      await assert.rejects(policy.update([{ ...row, advantages: row.advantages.map(() => NaN) }], settings), { name: 'TrainerError', code: 'bad_input' });
-      await assert.rejects(policy.update([row], settings), /Call setReference/);
+      await assert.rejects(policy.update([[{ ...row, advantages: row.advantages.map(() => NaN) }]], settings), { name: 'TrainerError', code: 'bad_input' });
+      await assert.rejects(policy.update([[row]], settings), /Call setReference/);
       assert.equal(policy.version, 0);
       assert.deepEqual((await ask('x', 1)).tokens, done.tokens);
     });
@@ -145,7 +146,7 @@ describe('the policy in its thread', () => {
       const scored = await policy.logprobs(rows);
       rows.forEach((row, i) => row.old_logprobs.forEach((old, t) => assert.ok(Math.abs(old - scored[i]![t]!) < 1e-4)));
 
-      const first = await policy.update(rows, settings);
+      const first = await policy.update([rows], settings);
       assert.ok(first.logprob_max_diff < 1e-4 && first.ratio_deviation < 1e-4);
       assert.ok(first.grad_norm > 0 && first.kl !== null && first.trained_tokens === total);
       assert.equal(policy.version, 1);
@@ -165,7 +166,7 @@ describe('the policy in its thread', () => {
       const before = await ask('long', 1, { max_tokens: 90 });
       const row = rowOf(before, 1, 90);
       const running = ask('long', 1, { max_tokens: 90 });
-      const update = policy.update([row], { ...settings, kl_loss_coef: 0 });
+      const update = policy.update([[row]], { ...settings, kl_loss_coef: 0 });
       const held = ask('long', 1, { max_tokens: 90 });
       assert.deepEqual((await running).tokens, before.tokens);
       await update;
@@ -176,7 +177,7 @@ describe('the policy in its thread', () => {
       const train = async (of: typeof policy, from: number) => {
         for (let step = from; step < from + 2; step++) {
           const done = await ask('go', step, {}, of);
-          await of.update([rowOf(done, step % 2 ? 1 : -1, 20)], { ...settings, kl_loss_coef: 0 });
+          await of.update([[rowOf(done, step % 2 ? 1 : -1, 20)]], { ...settings, kl_loss_coef: 0 });
         }
       };
       await train(policy, 0);

@@ -7,12 +7,12 @@ function call(prompt: number[], response: number[], fields: Partial<Transition> 
   return { rollout_id: 'ro-1', span_id: 's', call_index: 0, agent: null, prompt, response, logprobs: response.map((token) => -token / 100), temperature: 1, policy_version: 0, ...fields };
 }
 
-const compact = ({ tokens, mask, calls }: Trajectory) => ({ tokens, mask: mask.join(''), calls });
+const compact = ({ tokens, mask, calls }: Trajectory) => ({ tokens, mask: mask.join(''), calls: calls.length });
 
 describe('adapter: trajectories', () => {
   it('puts calls whose prompts continue exactly into one row, with what came between unmasked', () => {
-    assert.deepEqual(toTrajectories([call([1, 2], [3, 4]), call([1, 2, 3, 4, 9, 9], [5])], 'trajectory'), [
-      { rollout_id: 'ro-1', tokens: [1, 2, 3, 4, 9, 9, 5], mask: [0, 0, 1, 1, 0, 0, 1], logprobs: [0, 0, -0.03, -0.04, 0, 0, -0.05], temperature: 1, calls: 2 },
+    assert.deepEqual(toTrajectories([call([1, 2], [3, 4], { span_id: 'a' }), call([1, 2, 3, 4, 9, 9], [5], { span_id: 'b' })], 'trajectory'), [
+      { rollout_id: 'ro-1', tokens: [1, 2, 3, 4, 9, 9, 5], mask: [0, 0, 1, 1, 0, 0, 1], logprobs: [0, 0, -0.03, -0.04, 0, 0, -0.05], temperature: 1, calls: [{ span_id: 'a', start: 2, length: 2 }, { span_id: 'b', start: 6, length: 1 }] },
     ]);
   });
 
@@ -78,7 +78,7 @@ describe('adapter: trajectories', () => {
         });
       }
       assert.equal(found.size, drawn);
-      assert.equal(rows.reduce((sum, { calls }) => sum + calls, 0), transitions.length);
+      assert.equal(rows.reduce((sum, { calls }) => sum + calls.length, 0), transitions.length);
       for (const { rollout_id, prompt, response, logprobs, temperature } of transitions) {
         const { row, position } = found.get(logprobs[0]!)!;
         assert.deepEqual(row.tokens.slice(0, position + response.length), [...prompt, ...response]);

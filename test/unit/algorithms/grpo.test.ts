@@ -8,6 +8,7 @@ import { TrainConfig } from '../../../trainer/protocol/config.ts';
 import { TrainerError } from '../../../trainer/protocol/errors.ts';
 import type { Policy, TrainRow, UpdateMetrics, UpdateSettings } from '../../../trainer/protocol/policy.ts';
 import type { AttemptedRollout } from '../../../trainer/protocol/rollout.ts';
+import { attr } from '../../../trainer/protocol/span.ts';
 import { openStore, type Store } from '../../../trainer/store/store.ts';
 import { workOff, type ScriptedEnd } from './scripted-agents.ts';
 
@@ -16,13 +17,13 @@ const tasks = Array.from({ length: 10 }, (_, i) => ({ id: `t${i}`, input: { i },
 /** Learns nothing, but notes what it was given. */
 class NotingPolicy implements Pick<Policy, 'version' | 'update' | 'save'> {
   version = 0;
-  readonly updates: { rows: TrainRow[]; settings: UpdateSettings }[] = [];
+  readonly updates: { mini_batches: TrainRow[][]; settings: UpdateSettings }[] = [];
   ratioDeviation = 0;
 
-  async update(rows: TrainRow[], settings: UpdateSettings): Promise<UpdateMetrics> {
+  async update(mini_batches: TrainRow[][], settings: UpdateSettings): Promise<UpdateMetrics> {
     this.version += 1;
-    this.updates.push({ rows, settings });
-    return { loss: 0.1, kl: null, entropy: 1, clip_fraction: 0, grad_norm: 2, ratio_deviation: this.ratioDeviation, logprob_max_diff: 0, trained_tokens: rows.length };
+    this.updates.push({ mini_batches, settings });
+    return { loss: 0.1, kl: null, entropy: 1, clip_fraction: 0, grad_norm: 2, ratio_deviation: this.ratioDeviation, logprob_max_diff: 0, trained_tokens: mini_batches.flat().length };
   }
   async save(folder: string): Promise<void> { mkdirSync(folder); }
 }
@@ -116,6 +117,77 @@ describe('GRPO loop', () => {
     assert.equal(good?.updated, true);
     assert.equal(policy.updates.length, 1);
     assert.deepEqual(notices, ['warning: Step 1: nothing to learn from, the policy stays as it is: group without variance (12). All tries at a task earned the same reward. Learning needs tasks that the model gets right sometimes, but not always.'], 'once');
+  });
+
+  it('dynamic sampling goes on with other tasks until enough groups differ, or for the rounds allowed', async () => {
+    // Only the groups of three of the ten tasks have variance.
+    const mixed = new Set(['t1', 't4', 't7']);
+    const behave = (rollout: AttemptedRollout): ScriptedEnd => ({ ...bySeed(rollout), outcome: 'scored', reward: mixed.has(rollout.task_id!) ? Number((rollout.metadata as { sample: number }).sample % 2) : 0 });
+    const { store, policy, job } = setUp({ filter_groups: { enable: true } }, behave);
+    await trainGrpo(job);
+    for (const { step, groups, groups_without_variance, funnel } of store.listSteps('ru-1')) {
+      const rollouts = store.listRollouts({ run_id: 'ru-1', step });
+      const tasks = rollouts.map(({ task_id }) => task_id!);
+      assert.equal(new Set(tasks).size * 4, rollouts.length, 'no task twice in a step');
+      assert.ok([...mixed].every((task) => tasks.includes(task)));
+      assert.equal(groups - groups_without_variance, 3);
+      assert.equal(funnel.rollouts, rollouts.length);
+    }
+    assert.ok(policy.updates.every(({ mini_batches }) => mini_batches.flat().length === 12));
+    assert.ok(store.listSteps('ru-1').some(({ groups }) => groups > 3));
+
+    const again = setUp({ filter_groups: { enable: true } }, behave);
+    await trainGrpo(again.job);
+    assert.deepEqual(again.policy.updates, policy.updates);
+
+    const bounded = setUp({ filter_groups: { enable: true, max_num_gen_batches: 2 } }, (rollout) => ({ ...bySeed(rollout), outcome: 'scored', reward: 0 }));
+    await trainGrpo(bounded.job);
+    assert.deepEqual(bounded.store.listSteps('ru-1').map(({ groups, updated }) => [groups, updated]), new Array(4).fill([6, false]));
+  });
+
+  it('collects ahead: the next step\'s rollouts begin before the update, at most max_staleness updates old, and the age is told', async () => {
+    for (const max_staleness of [0, 1, 2]) {
+      let version = () => 0;
+      const { store, policy, job } = setUp({ steps: 6, max_staleness }, (rollout) => {
+        const end = bySeed(rollout);
+        return { ...end, calls: end.calls.map((call) => ({ ...call, attributes: { [attr.policyVersion]: version() } })) };
+      });
+      version = () => policy.version;
+      const begun: number[] = [];
+      policy.update = async function (this: NotingPolicy, rows, settings) {
+        begun.push(Math.max(...store.listRollouts({ run_id: 'ru-1' }).map(({ step }) => step!)) - this.version);
+        while (store.listRollouts({ run_id: 'ru-1', status_in: ['queuing', 'preparing', 'running'] }).length > 0) await new Promise((resolve) => { setImmediate(resolve); });
+        return NotingPolicy.prototype.update.call(this, rows, settings);
+      };
+      await trainGrpo(job);
+      const steps = store.listSteps('ru-1');
+      assert.deepEqual(begun, steps.map(({ step }) => Math.min(max_staleness, 5 - step)));
+      assert.deepEqual(steps.map(({ staleness }) => staleness), steps.map(({ step }) => Math.min(max_staleness, step)), 'all were sampled as early as they may be');
+      assert.equal(store.listRollouts({ run_id: 'ru-1' }).length, 72);
+    }
+  });
+
+  it('what was collected ahead is cancelled when the training fails', async () => {
+    const { store, policy, job } = setUp({ max_staleness: 2 });
+    policy.update = async () => { throw new TrainerError('numeric', 'not finite'); };
+    await assert.rejects(trainGrpo(job), /not finite/);
+    assert.equal(store.listRollouts({ run_id: 'ru-1', status_in: ['queuing', 'preparing', 'running'] }).length, 0);
+  });
+
+  it('takes the KL from the reference off the reward where it is asked to, and reports it', async () => {
+    const { store, policy, job } = setUp({ kl_coef: 0.1, steps: 1 }, (rollout) => ({ ...bySeed(rollout), outcome: 'scored', reward: 1 }));
+    // The reference finds every token as likely as the sampler (-0.5), but those of the first sample of each group 2 nats less.
+    const firsts = new Set<number>();
+    Object.assign(policy, { logprobs: async (rows: { tokens: number[] }[], weights: string) => {
+      assert.equal(weights, 'reference');
+      return rows.map(({ tokens }, i) => {
+        if (i % 4 === 0) firsts.add(tokens[2]!);
+        return Float32Array.from(tokens, () => (i % 4 === 0 ? -2.5 : -0.5));
+      });
+    } });
+    await trainGrpo(job);
+    for (const row of policy.updates[0]!.mini_batches.flat()) assert.ok(Math.abs(row.advantages.at(-1)! - (firsts.has(row.tokens[2]!) ? -1.5 : 0.5)) < 1e-4, 'KL 4 nats · 0.1 for one in four, the others alike');
+    assert.equal(store.listSteps('ru-1')[0]?.kl, 0.5);
   });
 
   it('no reward at all is null, not zero', async () => {

@@ -3,17 +3,18 @@ import { attr, spanNames, type Attributes, type Span } from '../../../trainer/pr
 import { newSpanId, traceIdOf } from '../../../trainer/store/ids.ts';
 import type { AttemptEnd, Store } from '../../../trainer/store/store.ts';
 
-export interface ScriptedCall { agent?: string; prompt: number[]; response: number[]; attributes?: Attributes; failed?: string }
+export interface ScriptedCall { agent?: string; prompt: number[]; response: number[]; attributes?: Attributes; failed?: string; /** Emitted after the call. */ reward?: number }
 export interface ScriptedEnd extends AttemptEnd { calls: ScriptedCall[] }
 
 /** Spans as gateway and runtime write them: each call inside an operation of the agent's name, if it has one. */
 export function spansOf(store: Store, { rollout_id, attempt }: AttemptedRollout, calls: ScriptedCall[]): Span[] {
   const attempt_id = attempt!.attempt_id;
+  let now = 0;
   const base = () => ({
     rollout_id, attempt_id, sequence_id: store.nextSequenceId(rollout_id, attempt_id), trace_id: traceIdOf(attempt_id), span_id: newSpanId(),
-    parent_id: null as string | null, status: { status_code: 'UNSET' as const }, events: [], start_time: 1, end_time: 2, resource: { attributes: {} },
+    parent_id: null as string | null, status: { status_code: 'UNSET' as const }, events: [], start_time: ++now, end_time: now, resource: { attributes: {} },
   });
-  return calls.flatMap(({ agent, prompt, response, attributes, failed }, index): Span[] => {
+  return calls.flatMap(({ agent, prompt, response, attributes, failed, reward }, index): Span[] => {
     const operation: Span | null = agent === undefined ? null : { ...base(), name: spanNames.operation, attributes: { [attr.operationLabel]: agent } };
     const call: Span = {
       ...base(), name: 'chat', parent_id: operation?.span_id ?? null,
@@ -24,7 +25,8 @@ export function spansOf(store: Store, { rollout_id, attempt }: AttemptedRollout,
         ...attributes,
       },
     };
-    return operation ? [operation, call] : [call];
+    const emitted: Span[] = reward === undefined ? [] : [{ ...base(), name: spanNames.reward, attributes: { [attr.rewardName]: 'reward', [attr.rewardValue]: reward } }];
+    return [...(operation ? [operation] : []), call, ...emitted];
   });
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { KlType } from '../../../trainer/models/training-graph.ts';
+import type { KlType } from '../../../trainer/models/policy-loss.ts';
 import { randomTokens, runRow, smallWeights } from './small-model.ts';
 
 /** A row of two tokens has one trained token; the sampler's log-probability is set so that the ratio is the one wanted. */
@@ -10,9 +10,9 @@ async function lossAt({ ratio, advantage, low = 0.2, high = 0.2, kl = 'none', re
   const tokens = randomTokens(2, 1);
   const now = (await runRow({ weights, tokens, objective: { kind: 'logprobs' } }))['logprob']![0]!;
   const result = await runRow({
-    weights, tokens, objective: { kind: 'grpo', kl },
+    weights, tokens, objective: { kind: 'grpo', kl, level: 'token', entropy: false },
     perToken: { weight: [1], advantage: [advantage], old_logprob: [now - Math.log(ratio)], ...(kl === 'none' ? {} : { ref_logprob: [now - reference] }) },
-    scalars: { clip_low: low, clip_high: high, ...(kl === 'none' ? {} : { kl_coef: coefficient }) },
+    scalars: { clip_low: low, clip_high: high, clip_c: 3, ...(kl === 'none' ? {} : { kl_coef: coefficient }) },
   });
   const slope = Math.max(...Object.entries(result).filter(([name]) => name.startsWith('grad ')).map(([, g]) => Math.max(...g.map(Math.abs))));
   return { loss: result['loss']![0]!, slope, result };
@@ -49,6 +49,16 @@ describe('GRPO loss', () => {
     for (const name of weights.tensors.keys()) {
       result[`grad ${name}`]!.forEach((g, i) => near(g, plain[`grad ${name}`]![i]!, 1e-5));
     }
+  });
+
+  it('dual clip: a bad token that became likely loses its gradient at c times -A, a good one never', async () => {
+    const bad = await lossAt({ ratio: 5, advantage: -1 });
+    near(bad.loss, 3);
+    assert.equal(bad.slope, 0);
+    const within = await lossAt({ ratio: 2.5, advantage: -2 });
+    near(within.loss, 5);
+    assert.ok(within.slope > 1e-3);
+    near((await lossAt({ ratio: 0.1, advantage: 1 })).loss, -0.1);
   });
 
   it('adds k1, k2 and k3 estimates of the KL divergence', async () => {

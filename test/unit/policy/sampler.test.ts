@@ -4,7 +4,7 @@ import { Detokenizer } from '../../../trainer/models/detokenizer.ts';
 import type { ParameterBlock } from '../../../trainer/models/weights.ts';
 import { DecodeModel } from '../../../trainer/policy/decode-model.ts';
 import { Learner } from '../../../trainer/policy/learner.ts';
-import { rowLogprobs } from '../../../trainer/policy/grpo-update.ts';
+import { rowLogprobs } from '../../../trainer/policy/row-logprobs.ts';
 import { Sampler, type SampleEvent, type SampleRequest, type SampledToken } from '../../../trainer/policy/sampler.ts';
 import { referenceLogprobs } from '../models/reference.ts';
 import { engine, randomTokens, smallConfig, smallWeights } from '../models/small-model.ts';

@@ -65,11 +65,21 @@ describe('configuration file', () => {
   });
 
   it('names every wrong field with its path', () => {
-    const message = refused({ ...minimal, grpo: { group_size: 1 }, data: { train: 5 } });
-    assert.match(message, /"grpo.group_size": too small/);
+    const message = refused({ ...minimal, grpo: { train_batch_size: 0 }, data: { train: 5 } });
+    assert.match(message, /"grpo.train_batch_size": too small/);
     assert.match(message, /"data.train": invalid input: expected string/);
     assert.match(refused({ data: { train: 'x' }, model: { path: 'p' } }), /"agent" is missing/);
     assert.match(refused(minimal, { grpo: { steps: 'three' } }), /"grpo.steps"/);
+  });
+
+  it('refuses settings of an algorithm that need each other', () => {
+    const grpo = (settings: object, max_tokens?: number) => refused({ ...minimal, grpo: settings, ...(max_tokens === undefined ? {} : { sampling: { max_tokens } }) });
+    assert.match(grpo({ group_size: 1 }), /grpo.group_size is 1, and grpo.adv_estimator "grpo" compares the rollouts of a group/);
+    assert.match(grpo({ group_size: 1, adv_estimator: 'reinforce_plus_plus', filter_groups: { enable: true } }), /grpo.filter_groups needs groups of at least 2/);
+    assert.match(grpo({ loss_agg_mode: 'seq-mean-token-sum-norm' }), /give grpo.loss_scale_factor, or sampling.max_tokens/);
+    assert.match(grpo({ overlong_buffer: { len: 8 } }), /needs a sampling.max_tokens/);
+    assert.match(grpo({ overlong_buffer: { len: 8 } }, 4), /needs a sampling.max_tokens of at least as many/);
+    assert.equal(loadConfig(write({ ...minimal, grpo: { group_size: 1, adv_estimator: 'reinforce_plus_plus' } })).config.grpo.group_size, 1);
   });
 
   it('refuses numbers that would only fail later: moments that never decay, timers that go off at once', () => {

@@ -57,7 +57,7 @@ describe('the credit of LLM calls', () => {
 describe('advantages by credit', () => {
   const credited = (...credits: (number | null)[]) => credits.map((credit, i) => ({ span_id: `s${i}`, call_index: i, credit, from: [] }));
   const rounded = (group: ReturnType<typeof credited>[], rule: CreditRule) => {
-    const found = creditAdvantages(group, rule, 'group');
+    const found = creditAdvantages(group, rule, { adv_estimator: 'grpo', scale_rewards: 'group' });
     return found.kind === 'skipped' ? found.reason : found.values.map((calls) => calls.map((value) => (value === null ? null : Number(value.toFixed(3)))));
   };
 
