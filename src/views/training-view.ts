@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { stepsOf } from '../../trainer/protocol/config.ts';
 import { plural, t } from '../../trainer/protocol/l10n.ts';
 import { DevResult, EvalResult, TrainResult } from '../../trainer/protocol/run.ts';
 import type { Run, StepMetrics } from '../../trainer/protocol/run.ts';
@@ -50,8 +50,7 @@ function actionsOf(run: Run): RunActions {
 
 /** How many steps the run's configuration asks for; null when it is not a training run. */
 export function stepsAskedFor(run: Run): number | null {
-  const config = z.looseObject({ grpo: z.looseObject({ steps: z.number() }) }).safeParse(run.config);
-  return config.success ? config.data.grpo.steps : null;
+  return stepsOf(run.config);
 }
 
 function progressOf({ run, steps, rollouts }: RunEntry): TrainingView['progress'] {

@@ -1,4 +1,5 @@
 import pc from 'picocolors';
+import { stepsOf } from '../protocol/config.ts';
 import type { Run, StepMetrics } from '../protocol/run.ts';
 import type { TrainerEvent } from '../protocol/rpc.ts';
 import type { Store } from '../store/store.ts';
@@ -38,7 +39,7 @@ export function showProgress(store: Store, runId: string, output: Output): () =>
 
   const onPhase = (next: Run) => {
     if (next.phase === phase) return;
-    total = totalSteps(next);
+    total = stepsOf(next.config);
     phase = next.phase;
     finished = 0;
     if (phase !== 'done') line(colors.bold(phase === 'starting' ? `${phaseNames.starting} run ${runId}` : phaseNames[phase]));
@@ -73,9 +74,9 @@ export function showProgress(store: Store, runId: string, output: Output): () =>
 export function stepLine(metrics: StepMetrics, total: number | null): string {
   const parts = [
     `step ${metrics.step + 1}${total === null ? '' : `/${total}`}`,
-    `reward ${decimal(metrics.reward_mean)}`,
+    metrics.reward_mean === null && metrics.loss !== null ? `loss ${decimal(metrics.loss)}` : `reward ${decimal(metrics.reward_mean)}`,
     ...(metrics.val_reward === null ? [] : [`validation ${decimal(metrics.val_reward)}`]),
-    `${metrics.rollouts_per_s.toFixed(1)} rollouts/s`,
+    ...(metrics.funnel.rollouts === 0 ? [] : [`${metrics.rollouts_per_s.toFixed(1)} rollouts/s`]),
     ...(metrics.updated ? [] : ['no update: nothing trainable']),
     ...(metrics.eta_s === null ? [] : [`${duration(metrics.eta_s)} left`]),
   ];
@@ -93,9 +94,4 @@ export function candidateLine({ candidate_id, parents, status, minibatch, valida
     `${spent.rollouts} rollouts spent`,
   ];
   return `  ${parts.join('  ')}`;
-}
-
-function totalSteps(run: Run): number | null {
-  const config = run.config as { grpo?: { steps?: unknown } } | null;
-  return typeof config?.grpo?.steps === 'number' ? config.grpo.steps : null;
 }

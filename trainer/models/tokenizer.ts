@@ -71,13 +71,13 @@ export class ModelTokenizer {
 
   idOf(token: string): number | undefined { return this.#tokenizer.token_to_id(token); }
 
-  /** The prompt for a conversation, ready for the assistant's answer. Throws TrainerError `bad_input` when the template refuses it or does not end. */
-  renderChat(messages: readonly ChatMessage[], tools: readonly unknown[] | null): string {
+  /** A conversation as text, by default ready for the assistant's answer. Throws TrainerError `bad_input` when the template refuses it or does not end. */
+  renderChat(messages: readonly ChatMessage[], tools: readonly unknown[] | null, add_generation_prompt = true): string {
     if (!this.#template) {
       throw new TrainerError('bad_input', 'The model has no chat template. Add "chat_template" to its tokenizer_config.json, or a file chat_template.jinja.');
     }
     const template = this.#template;
-    const variables = { ...this.#variables, messages: messages.map(templateMessage), ...(tools?.length ? { tools } : {}), add_generation_prompt: true };
+    const variables = { ...this.#variables, messages: messages.map(templateMessage), ...(tools?.length ? { tools } : {}), add_generation_prompt };
     try {
       return withTimeLimit(templateLimit, () => template.render(variables));
     } catch (cause) {

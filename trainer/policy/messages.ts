@@ -1,5 +1,5 @@
 import { messageOf, TrainerError, type ErrorCode } from '../protocol/errors.ts';
-import type { PolicyInfo, ScoredRow, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
+import type { DpoMetrics, ExampleSettings, PolicyInfo, PreferencePair, ScoredRow, SftMetrics, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
 import type { Provider } from '../engine/onnx/profile.ts';
 import type { Conversation } from './chat-prompt.ts';
 import type { SampledToken, SampleRequest } from './sampler.ts';
@@ -10,6 +10,8 @@ export interface WorkerOptions { folder: string; provider: Provider; threads: nu
 /** Calls that are answered once. */
 export interface PolicyCalls {
   update: { input: { miniBatches: TrainRow[][]; settings: UpdateSettings }; output: { metrics: UpdateMetrics; version: number } };
+  sft: { input: { rows: ScoredRow[]; settings: ExampleSettings }; output: { metrics: SftMetrics; version: number } };
+  dpo: { input: { pairs: PreferencePair[]; settings: ExampleSettings & { beta: number } }; output: { metrics: DpoMetrics; version: number } };
   logprobs: { input: { rows: ScoredRow[]; weights: 'present' | 'reference' }; output: Float32Array[] };
   setReference: { input: null; output: null };
   save: { input: { folder: string; resumable: boolean }; output: null };

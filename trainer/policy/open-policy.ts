@@ -5,7 +5,7 @@ import { readConfig } from '../models/config.ts';
 import { fetchModel, type FetchOptions } from '../models/hub/fetch-model.ts';
 import { openTokenizer } from '../models/tokenizer.ts';
 import type { ChatBackend } from '../protocol/chat.ts';
-import type { Policy, PolicyInfo, ScoredRow, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
+import type { DpoMetrics, ExampleSettings, Policy, PolicyInfo, PreferencePair, ScoredRow, SftMetrics, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
 import { PolicyBackend } from './chat-backend.ts';
 import { PolicyClient } from './policy-client.ts';
 
@@ -49,6 +49,18 @@ class LocalPolicy implements Policy {
 
   async update(miniBatches: TrainRow[][], settings: UpdateSettings): Promise<UpdateMetrics> {
     const { metrics, version } = await this.#client.call('update', { miniBatches, settings });
+    this.#version = version;
+    return metrics;
+  }
+
+  async sft(rows: ScoredRow[], settings: ExampleSettings): Promise<SftMetrics> {
+    const { metrics, version } = await this.#client.call('sft', { rows, settings });
+    this.#version = version;
+    return metrics;
+  }
+
+  async dpo(pairs: PreferencePair[], settings: ExampleSettings & { beta: number }): Promise<DpoMetrics> {
+    const { metrics, version } = await this.#client.call('dpo', { pairs, settings });
     this.#version = version;
     return metrics;
   }

@@ -1,6 +1,6 @@
 import { selfTest } from '../engine/self-test.ts';
 import { TrainerError } from '../protocol/errors.ts';
-import type { PolicyInfo, ScoredRow, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
+import type { DpoMetrics, ExampleSettings, PolicyInfo, PreferencePair, ScoredRow, SftMetrics, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
 import { loadModel } from '../models/model-folder.ts';
 import { openTokenizer, type ModelTokenizer } from '../models/tokenizer.ts';
@@ -8,10 +8,12 @@ import { allocateParameters, type ParameterBlock } from '../models/weights.ts';
 import { chatPrompt } from './chat-prompt.ts';
 import { readCheckpoint, writeCheckpoint } from './checkpoint.ts';
 import { DecodeModel } from './decode-model.ts';
+import { dpoStep } from './dpo.ts';
 import { grpoUpdate } from './grpo-update.ts';
 import { requireReference, rowLogprobs } from './row-logprobs.ts';
 import { Learner } from './learner.ts';
 import { fromPlain, toPlain, type ChatSample, type WorkerOptions } from './messages.ts';
+import { supervisedStep } from './supervised.ts';
 import { Sampler, type SampleEvent } from './sampler.ts';
 
 export type HostEvent = SampleEvent | { type: 'prompt'; id: number; prompt: number[]; max_tokens: number } | { type: 'invalid'; id: number; error: TrainerError };
@@ -74,7 +76,18 @@ export class PolicyHost {
   }
 
   async update(miniBatches: TrainRow[][], settings: UpdateSettings): Promise<UpdateMetrics> {
-    const metrics = await grpoUpdate(this.#learner, miniBatches, settings, this.#reference);
+    return this.#learned(await grpoUpdate(this.#learner, miniBatches, settings, this.#reference));
+  }
+
+  async sft(rows: ScoredRow[], settings: ExampleSettings): Promise<SftMetrics> {
+    return this.#learned(await supervisedStep(this.#learner, rows, settings));
+  }
+
+  async dpo(pairs: PreferencePair[], settings: ExampleSettings & { beta: number }): Promise<DpoMetrics> {
+    return this.#learned(await dpoStep(this.#learner, pairs, settings, requireReference(this.#reference)));
+  }
+
+  async #learned<Metrics>(metrics: Metrics): Promise<Metrics> {
     this.version += 1;
     await this.sampler.weightsChanged();
     return metrics;

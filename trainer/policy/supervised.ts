@@ -1,3 +1,5 @@
+import { TrainerError } from '../protocol/errors.ts';
+import type { ExampleSettings, SftMetrics } from '../protocol/policy.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
 import type { ParameterBlock } from '../models/weights.ts';
 import { Learner } from './learner.ts';
@@ -40,20 +42,29 @@ export async function trainSupervised(options: {
     for (let step = 0; step < settings.steps; step++) {
       const started = performance.now();
       const lr = learningRate(step, settings);
-      const parts = microBatches(batch(step).map((row) => ({ ...row, temperature: 1 })), settings.micro_batch_tokens);
-      const tokens = parts.reduce((sum, part) => sum + part.origins.length, 0);
-      learner.zeroGradients();
-      let loss = 0;
-      for (const part of parts) {
-        const weight = new Float32Array(part.origins.length).fill(1 / tokens);
-        loss += (await learner.backward(part, { kind: 'supervised' }, { perToken: { weight }, scalars: {} })).loss;
-      }
-      const gradNorm = await learner.step({ ...settings, lr });
-      await onStep?.({ step: step + 1, loss, grad_norm: gradNorm, lr, tokens, seconds: (performance.now() - started) / 1000 });
+      const { loss, grad_norm, trained_tokens } = await supervisedStep(learner, batch(step), { ...settings, lr });
+      await onStep?.({ step: step + 1, loss, grad_norm, lr, tokens: trained_tokens, seconds: (performance.now() - started) / 1000 });
     }
   } finally {
     await learner.release();
   }
+}
+
+/** One optimiser step; loss = mean negative log-likelihood (nats) of the trained tokens. Throws TrainerError `numeric` on a non-finite gradient, weights unchanged. */
+export async function supervisedStep(learner: Learner, rows: readonly SupervisedRow[], settings: ExampleSettings): Promise<SftMetrics> {
+  const parts = microBatches(rows.map((row) => ({ ...row, temperature: 1 })), settings.micro_batch_tokens);
+  const tokens = parts.reduce((sum, part) => sum + part.origins.length, 0);
+  if (tokens === 0) throw new TrainerError('bad_input', 'None of the rows has a token to train on (every mask is 0).');
+  learner.zeroGradients();
+  const total = { loss: 0, entropy: 0 };
+  for (const part of parts) {
+    const weight = new Float32Array(part.origins.length).fill(1 / tokens);
+    const { loss, entropy } = await learner.backward(part, { kind: 'supervised' }, { perToken: { weight }, scalars: {} });
+    total.loss += loss;
+    total.entropy += entropy.reduce((sum, value) => sum + value, 0);
+  }
+  const grad_norm = await learner.step(settings);
+  return { loss: total.loss, entropy: total.entropy / tokens, grad_norm, trained_tokens: tokens };
 }
 
 function learningRate(step: number, { steps, lr, warmup_steps: warmup, final_lr_share: final }: SupervisedSettings): number {

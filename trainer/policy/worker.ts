@@ -8,6 +8,7 @@ const port = parentPort as MessagePort;
 const inbox: ToWorker[] = [];
 let wake: () => void = () => undefined;
 let samples: SampleMessage[] = [];
+const changesWeights: ReadonlySet<CallName> = new Set(['update', 'sft', 'dpo', 'restore']);
 
 port.on('message', (message: ToWorker) => {
   inbox.push(message);
@@ -34,7 +35,7 @@ async function serve(host: PolicyHost): Promise<void> {
     }
     const call = calls[0];
     // An answer is sampled with one set of weights: what changes them waits for the running requests, and new requests wait for it.
-    const mustDrain = call?.name === 'update' || call?.name === 'restore';
+    const mustDrain = call !== undefined && changesWeights.has(call.name);
     if (call && !(mustDrain && host.sampler.running)) {
       calls.shift();
       if (call.name === 'close') {
@@ -68,6 +69,8 @@ async function answer(host: PolicyHost, call: Extract<ToWorker, { type: 'call' }
 async function perform(host: PolicyHost, call: Extract<ToWorker, { type: 'call' }>): Promise<PolicyCalls[CallName]['output']> {
   switch (call.name) {
     case 'update': return { metrics: await host.update(call.input.miniBatches, call.input.settings), version: host.version };
+    case 'sft': return { metrics: await host.sft(call.input.rows, call.input.settings), version: host.version };
+    case 'dpo': return { metrics: await host.dpo(call.input.pairs, call.input.settings), version: host.version };
     case 'logprobs': return host.logprobs(call.input.rows, call.input.weights);
     case 'setReference': host.setReference(); return null;
     case 'save': await host.save(call.input.folder, call.input.resumable); return null;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DpoConfig, SftConfig } from './example-config.ts';
 import { GrpoConfig } from './grpo-config.ts';
 import { longestTimeout, SamplingOverrides } from './rollout.ts';
 
@@ -50,8 +51,10 @@ export const TrainConfig = z.strictObject({
   agent: z.string().describe('path[:name] of the agent.'),
   data: DataConfig,
   model: ModelConfig,
-  algorithm: z.literal('grpo').default('grpo').describe('Group relative policy optimisation.'),
+  algorithm: z.enum(['grpo', 'sft', 'dpo']).default('grpo').describe('grpo: reinforcement learning from the rewards of rollouts (GRPO, Dr. GRPO, DAPO, RLOO, REINFORCE++, GSPO: see grpo). sft: learning from conversations. dpo: learning from pairs of answers of which one is better.'),
   grpo: GrpoConfig.prefault({}),
+  sft: SftConfig.optional(),
+  dpo: DpoConfig.optional(),
   sampling: TrainSampling.prefault({}).describe('How the policy samples while training; defaults keep sampler and trainer on the same distribution.'),
   eval_sampling: EvalSampling.prefault({}).describe('How it samples in validation; greedy by default.'),
   runner: RunnerConfig.prefault({}),
@@ -60,3 +63,10 @@ export const TrainConfig = z.strictObject({
   checkpoints: z.strictObject({ keep_last: z.number().int().min(1).default(2).describe('How many checkpoints are kept.'), every: z.number().int().min(1).default(1).describe('A checkpoint after every n steps.') }).prefault({}),
 });
 export type TrainConfig = z.infer<typeof TrainConfig>;
+
+/** The steps that the configuration of a run asks for; null when it is not a training run's. */
+export function stepsOf(config: unknown): number | null {
+  const steps = z.looseObject({ steps: z.number() });
+  const found = z.looseObject({ algorithm: z.enum(['grpo', 'sft', 'dpo']).default('grpo'), grpo: steps.optional(), sft: steps.optional(), dpo: steps.optional() }).safeParse(config);
+  return found.success ? found.data[found.data.algorithm]?.steps ?? null : null;
+}

@@ -48,6 +48,24 @@ export interface UpdateMetrics {
   trained_tokens: number;
 }
 
+/** An optimiser step on examples. */
+export interface ExampleSettings {
+  lr: number;
+  betas: [number, number];
+  weight_decay: number;
+  max_grad_norm: number;
+  micro_batch_tokens: number;
+}
+
+/** loss: mean negative log-likelihood of the trained tokens (nats); entropy: nats per token. */
+export interface SftMetrics { loss: number; entropy: number; grad_norm: number; trained_tokens: number }
+
+/** The rows of two answers, the first the better; an answer of several turns may have several rows. */
+export interface PreferencePair { chosen: ScoredRow[]; rejected: ScoredRow[] }
+
+/** accuracy: share of the pairs with a margin above 0; margin: mean of beta · (log-ratio of the chosen - of the rejected) to the reference. */
+export interface DpoMetrics { loss: number; accuracy: number; margin: number; grad_norm: number; trained_tokens: number }
+
 export interface PolicyInfo {
   model_type: string; // 'qwen2'
   parameters: number;
@@ -64,6 +82,10 @@ export interface Policy {
   readonly version: number;
   /** One policy update: an optimiser step per mini-batch of rows and epoch. Throws TrainerError 'numeric' on a non-finite gradient, weights unchanged. */
   update(miniBatches: TrainRow[][], settings: UpdateSettings): Promise<UpdateMetrics>;
+  /** One optimiser step towards the masked tokens of the rows. Throws as `update` does. */
+  sft(rows: ScoredRow[], settings: ExampleSettings): Promise<SftMetrics>;
+  /** One optimiser step of direct preference optimisation; needs the reference. Throws as `update` does. */
+  dpo(pairs: PreferencePair[], settings: ExampleSettings & { beta: number }): Promise<DpoMetrics>;
   /** Log-probabilities of the masked tokens of each row, as the trainer computes them with the present weights or the reference. Unmasked positions are 0. */
   logprobs(rows: ScoredRow[], weights?: 'present' | 'reference'): Promise<Float32Array[]>;
   /** Keep the present weights as the reference of KL terms. */

@@ -67,6 +67,8 @@ export const StepMetrics = z.object({
   groups_without_variance: z.number().int(),
   updated: z.boolean(), // false: nothing trainable in this step
   loss: z.number().nullable(),
+  reward_accuracy: z.number().nullish(), // DPO: share of the pairs whose better answer the policy prefers, compared with the reference
+  reward_margin: z.number().nullish(), // DPO: mean difference of the implicit rewards
   kl: z.number().nullable(), // to the reference; null without one
   entropy: z.number().nullable(), // nats per trained token
   clip_fraction: z.number().nullable(),

@@ -29,11 +29,13 @@ export function loadConfig(file: string, overrides: Record<string, unknown> = {}
 export function checkConfig(value: unknown, source: string): TrainConfig {
   const parsed = TrainConfig.safeParse(value);
   if (!parsed.success) throw new TrainerError('bad_input', `${source}: ${parsed.error.issues.map(describeIssue).join('; ')}.`);
-  const { sampling, grpo } = parsed.data;
+  const { sampling } = parsed.data;
   if (sampling.temperature === 0) throw new TrainerError('bad_input', `${source}: sampling.temperature is 0, and greedy rollouts of a task are all the same: training needs a temperature above 0, best 1.`);
   if ((sampling.top_p ?? 1) < 1 || (sampling.top_k ?? 0) > 0) throw new TrainerError('bad_input', `${source}: sampling.top_p and sampling.top_k must be off (1 and 0) in training, because the trainer learns on the whole distribution.`);
-  if (grpo.agent_match !== undefined) checkExpression(grpo.agent_match, source);
-  checkGrpo(parsed.data, source);
+  for (const name of ['grpo', 'sft', 'dpo'] as const) checkExpression(`${name}.agent_match`, parsed.data[name]?.agent_match, source);
+  const { algorithm } = parsed.data;
+  if (algorithm === 'grpo') checkGrpo(parsed.data, source);
+  else if (!parsed.data[algorithm]) throw new TrainerError('bad_input', `${source}: "algorithm" is "${algorithm}", which learns from examples: give "${algorithm}": {"data": ...}.`);
   return parsed.data;
 }
 
@@ -68,11 +70,12 @@ function parseJson(text: string, file: string): unknown {
   return value;
 }
 
-function checkExpression(expression: string, source: string): void {
+function checkExpression(setting: string, expression: string | undefined, source: string): void {
+  if (expression === undefined) return;
   try {
     new RegExp(expression);
   } catch (error) {
-    throw new TrainerError('bad_input', `${source}: grpo.agent_match is not a regular expression: ${messageOf(error)}.`, { cause: error });
+    throw new TrainerError('bad_input', `${source}: ${setting} is not a regular expression: ${messageOf(error)}.`, { cause: error });
   }
 }
 

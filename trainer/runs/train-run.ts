@@ -4,11 +4,13 @@ import { z } from 'zod';
 import { Checkpoints } from '../algorithms/checkpoints.ts';
 import { evaluate, evaluationNotices, type Evaluation } from '../algorithms/evaluate.ts';
 import { trainGrpo } from '../algorithms/grpo.ts';
+import { trainOnExamples, type ExampleSet } from '../algorithms/train-examples.ts';
 import type { RolloutSource } from '../algorithms/rollouts.ts';
+import type { TrainingJob } from '../algorithms/training-job.ts';
 import { describeSelfCheck, selfCheck } from '../algorithms/self-check.ts';
 import { compare } from '../evaluation/compare.ts';
 import { fingerprintModel } from '../policy/fingerprint.ts';
-import type { TrainConfig } from '../protocol/config.ts';
+import { stepsOf, type TrainConfig } from '../protocol/config.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import type { Policy } from '../protocol/policy.ts';
 import type { StartRun } from '../protocol/rpc.ts';
@@ -18,6 +20,7 @@ import { agentName, withAgents } from './agents.ts';
 import { modelOfConfig, withPolicy } from './backends.ts';
 import { checkConfig, loadConfig } from './config-file.ts';
 import { describeComparison } from './describe-comparison.ts';
+import { loadExampleSet } from './load-examples.ts';
 import type { Prepared } from './prepared.ts';
 import { notice, setPhase, type Session } from './session.ts';
 import { loadTrainData, type TrainData } from './train-data.ts';
@@ -28,6 +31,8 @@ const Origin = z.object({
   folder: z.string(),
   /** Of the tasks; null until they have been read. */
   fingerprint: z.string().nullable(),
+  /** Of the examples it learns from; null until they have been read, and where there are none. */
+  examples: z.string().nullable().default(null),
   /** Of the model it began with; null until it has been read. */
   model: z.string().nullable().default(null),
 });
@@ -45,7 +50,7 @@ export function prepareTrain(request: StartRun, workspace: string): Prepared {
   if (request.config_path === undefined) throw new TrainerError('bad_input', 'A train run needs "config_path": an agent-trainer.json.');
   const seed = request.seed === undefined ? {} : { seed: request.seed };
   const { config, folder } = loadConfig(path.resolve(workspace, request.config_path), { ...request.overrides, ...seed });
-  return prepared({ config, origin: { folder, fingerprint: null, model: null } }, workspace);
+  return prepared({ config, origin: { folder, fingerprint: null, examples: null, model: null } }, workspace);
 }
 
 /** The rest of an earlier training run, with the configuration it began with. Throws TrainerError when it cannot go on. */
@@ -72,17 +77,19 @@ async function executeTrain(session: Session, plan: TrainPlan): Promise<TrainRes
   const data = await loadTrainData(config, plan.origin.folder);
   for (const warning of data.warnings) notice(session, 'warning', warning);
   const { train_batch_size } = config.grpo;
-  if (data.train.length < train_batch_size) notice(session, 'warning', `There are ${data.train.length} training tasks, fewer than grpo.train_batch_size (${train_batch_size}): every step uses all of them.`);
+  if (config.algorithm === 'grpo' && data.train.length < train_batch_size) notice(session, 'warning', `There are ${data.train.length} training tasks, fewer than grpo.train_batch_size (${train_batch_size}): every step uses all of them.`);
 
   return withPolicy(session, run_id, { folder: plan.policyFolder, threads: config.threads }, async ({ modelName, policy }) => {
-    rememberOrigin(session, plan, { fingerprint: data.fingerprint, model: await fingerprintModel(plan.policyFolder) });
+    const examples = await loadExampleSet(config, { store: session.store, folder: plan.origin.folder, model: plan.policyFolder, validation: data.validation });
+    for (const message of examples?.notices ?? []) notice(session, 'info', message);
+    rememberOrigin(session, plan, { fingerprint: data.fingerprint, examples: examples?.fingerprint ?? null, model: await fingerprintModel(plan.policyFolder) });
     return withAgents(session, plan.agent, config.runner, () => modelName, async (signal) => {
-      const { before, after } = await train({ ...session, signal }, config, data, policy);
+      const { before, after } = await train({ ...session, signal }, config, data, policy, examples?.set ?? null);
       const comparison = compare(before.scores, after.scores, config.seed);
       notice(session, 'info', describeComparison(comparison));
       return {
         run_id,
-        steps: config.grpo.steps,
+        steps: stepsOf(config)!,
         before: comparison.before,
         after: comparison.after,
         difference: comparison.difference,
@@ -94,7 +101,7 @@ async function executeTrain(session: Session, plan: TrainPlan): Promise<TrainRes
 }
 
 /** Self-check, evaluation, training, evaluation. A resumed run takes over what was finished. */
-async function train(session: Session, config: TrainConfig, data: TrainData, policy: Policy): Promise<{ before: Evaluation; after: Evaluation }> {
+async function train(session: Session, config: TrainConfig, data: TrainData, policy: Policy, examples: ExampleSet | null): Promise<{ before: Evaluation; after: Evaluation }> {
   const { store, run_id, signal, folder } = session;
   const source: RolloutSource = { store, run_id, backend: run_id, limits: config.runner, signal };
   const measure = async (label: 'before' | 'after'): Promise<Evaluation> => {
@@ -104,27 +111,29 @@ async function train(session: Session, config: TrainConfig, data: TrainData, pol
     return evaluation;
   };
 
-  setPhase(session, 'self-check');
-  const report = await selfCheck(source, data.train[0]!, { sampling: config.sampling, seed: config.seed, agent_match: config.grpo.agent_match });
-  notice(session, 'info', describeSelfCheck(report));
-
+  if (!examples) {
+    setPhase(session, 'self-check');
+    const report = await selfCheck(source, data.train[0]!, { sampling: config.sampling, seed: config.seed, agent_match: config.grpo.agent_match });
+    notice(session, 'info', describeSelfCheck(report));
+  }
   const before = await measure('before'); // with the weights the run began with, also after an interruption
-  if (config.grpo.kl_loss_coef > 0 || config.grpo.kl_coef > 0) await policy.setReference();
+  if (needsReference(config)) await policy.setReference();
   const checkpoints = new Checkpoints(checkpointFolder(folder), config.checkpoints.keep_last);
   const last = await checkpoints.restore(policy, (message) => notice(session, 'warning', message));
-  if (last !== null) notice(session, 'info', `Continuing after step ${last + 1} of ${config.grpo.steps}.`);
+  if (last !== null) notice(session, 'info', `Continuing after step ${last + 1} of ${stepsOf(config)}.`);
   const firstStep = last === null ? 0 : last + 1;
   store.supersedeRollouts(run_id, firstStep); // of an interrupted try at these steps
 
   setPhase(session, 'training');
-  await trainGrpo({
+  const job: TrainingJob = {
     source, policy, config, checkpoints,
-    train: data.train, validation: data.validation,
+    validation: data.validation,
     firstStep,
     paused_s: () => session.control.paused_s,
     evaluation_s: before.wall_s,
     notice: (level, message) => notice(session, level, message),
-  });
+  };
+  await (examples ? trainOnExamples(job, examples) : trainGrpo({ ...job, train: data.train }));
   const result = path.join(folder, 'policy');
   rmSync(result, { recursive: true, force: true }); // of an attempt that was interrupted in its last evaluation
   await policy.save(result, { resumable: false });
@@ -132,12 +141,17 @@ async function train(session: Session, config: TrainConfig, data: TrainData, pol
   return { before, after: await measure('after') };
 }
 
+function needsReference({ algorithm, grpo }: TrainConfig): boolean {
+  return algorithm === 'dpo' || (algorithm === 'grpo' && (grpo.kl_loss_coef > 0 || grpo.kl_coef > 0));
+}
+
 /** Notes what the run is made from. Throws TrainerError 'conflict' when that has changed since it began. */
-function rememberOrigin(session: Session, { config, origin }: TrainPlan, now: { fingerprint: string; model: string }): void {
-  const require = (what: string, before: string | null, after: string): void => {
+function rememberOrigin(session: Session, { config, origin }: TrainPlan, now: { fingerprint: string; examples: string | null; model: string }): void {
+  const require = (what: string, before: string | null, after: string | null): void => {
     if (before !== null && before !== after) throw new TrainerError('conflict', `${what} changed since run ${session.run_id} began, so it cannot go on. Put the old one back, or start a new run.`);
   };
   require(`The tasks in ${config.data.train} have`, origin.fingerprint, now.fingerprint);
+  require(`The examples of ${config.algorithm}.data have`, origin.examples, now.examples);
   require(`The model in ${config.model.path} has`, origin.model, now.model);
   session.store.updateRun(session.run_id, { config: { ...config, origin: { ...origin, ...now } } });
 }

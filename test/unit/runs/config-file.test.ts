@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
-import { TrainConfig } from '../../../trainer/protocol/config.ts';
+import { stepsOf, TrainConfig } from '../../../trainer/protocol/config.ts';
 import { loadConfig, nearestConfig } from '../../../trainer/runs/config-file.ts';
 import { TrainerError } from '../../../trainer/protocol/errors.ts';
 
@@ -80,6 +80,17 @@ describe('configuration file', () => {
     assert.match(grpo({ overlong_buffer: { len: 8 } }), /needs a sampling.max_tokens/);
     assert.match(grpo({ overlong_buffer: { len: 8 } }, 4), /needs a sampling.max_tokens of at least as many/);
     assert.equal(loadConfig(write({ ...minimal, grpo: { group_size: 1, adv_estimator: 'reinforce_plus_plus' } })).config.grpo.group_size, 1);
+  });
+
+  it('an algorithm that learns from examples needs them; steps are those of the algorithm', () => {
+    assert.match(refused({ ...minimal, algorithm: 'sft' }), /"algorithm" is "sft", which learns from examples: give "sft": \{"data": \.\.\.\}/);
+    assert.match(refused({ ...minimal, algorithm: 'ppo' }), /"algorithm"/);
+    assert.match(refused({ ...minimal, algorithm: 'dpo', dpo: { data: 'x.jsonl', agent_match: '(' } }), /dpo.agent_match is not a regular expression/);
+    const { config } = loadConfig(write({ ...minimal, algorithm: 'sft', sft: { data: { runs: ['ru-1'], min_reward: 1 } } }));
+    assert.deepEqual([config.sft?.lr, config.sft?.lr_schedule, config.sft?.train_batch_size], [2e-5, 'linear', 8]);
+    assert.equal(stepsOf(config), 100);
+    assert.equal(stepsOf(loadConfig(write(minimal)).config), 30);
+    assert.equal(stepsOf({ kind: 'eval' }), null);
   });
 
   it('refuses numbers that would only fail later: moments that never decay, timers that go off at once', () => {
