@@ -165,6 +165,34 @@ describe('training runs', function () {
     assert.ok(existsSync(TrainResult.parse(run.result).checkpoint));
   });
 
+  it('trains by each of the algorithms that are settings of grpo', async () => {
+    const made = await workspace();
+    const trainer = await open(made);
+    const sampling = { max_tokens: 12 };
+    const recipes: Record<string, { grpo: object; sampling?: object }> = {
+      'Dr. GRPO': { grpo: { scale_rewards: 'none', loss_agg_mode: 'seq-mean-token-sum-norm' }, sampling },
+      DAPO: { grpo: { filter_groups: { enable: true, max_num_gen_batches: 2 }, overlong_buffer: { len: 6 } }, sampling },
+      RLOO: { grpo: { adv_estimator: 'rloo', kl_coef: 0.05 } },
+      'REINFORCE++': { grpo: { adv_estimator: 'reinforce_plus_plus', group_size: 1, kl_coef: 0.01 } },
+      'REINFORCE++ with a baseline': { grpo: { adv_estimator: 'reinforce_plus_plus_baseline' } },
+      GSPO: { grpo: { importance_sampling_level: 'sequence', loss_agg_mode: 'seq-mean-token-mean', clip_ratio_low: 3e-4, clip_ratio_high: 4e-4, ppo_epochs: 2 } },
+      PPO: { grpo: { ppo_epochs: 2, ppo_mini_batch_size: 2, entropy_coeff: 0.01 } },
+      ahead: { grpo: { max_staleness: 1, rollout_is: 'token' } },
+      credit: { grpo: { credit: { kind: 'discounted', gamma: 0.9 } } },
+    };
+    for (const [name, { grpo, ...rest }] of Object.entries(recipes)) {
+      const run = await train(trainer, { overrides: { grpo: { steps: 2, ...grpo }, ...rest } });
+      const steps = trainer.store.listSteps(run.run_id);
+      assert.equal(steps.length, 2, name);
+      for (const { updated, loss, kl, grad_norm, ratio_deviation, staleness } of steps) {
+        assert.ok(updated && Number.isFinite(loss) && grad_norm! > 0, `${name}: ${JSON.stringify(steps)}`);
+        assert.equal(kl !== null, 'kl_coef' in grpo, name);
+        if (name === 'ahead') assert.ok(staleness! >= 0 && staleness! <= 1);
+        else assert.ok(staleness === 0 && ratio_deviation! < 1e-4, name);
+      }
+    }
+  });
+
   it('stops before the training when the agent cannot be trained, and says why', async () => {
     const made = await workspace({ grpo: { ...config.grpo, agent_match: 'nobody' } });
     const trainer = await open(made);
