@@ -37,7 +37,7 @@ export class Workspace {
 
   client(): Promise<RpcClient> { return this.supervisor.client(); }
 
-  /** What is remembered of this folder. Creates `.agent-trainer/`, so it is for trusted workspaces. */
+  /** What is remembered of this folder. Changes create `.agent-trainer/`, so it is for trusted workspaces. */
   state(): Promise<WorkspaceState> {
     this.opened ??= this.open();
     return this.opened;
