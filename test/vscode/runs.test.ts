@@ -104,6 +104,17 @@ describe('runs in a real VS Code', function () {
     assert.match(lines[3] ?? '', /dry run · reward 0\.400/);
   });
 
+  it('runs that another process made meanwhile are there when the view is seen again', async () => {
+    const other = aRun('dev', { run_id: 'ru-333333333333', create_time: began - 99_000, status: 'succeeded', phase: 'done', end_time: began - 98_900, result: { run_id: 'x', rollouts: [], mean_reward: 0.25 } });
+    trainer.runs.set(other.run_id, other);
+    await open().page.locator('.activitybar .action-label[aria-label^="Explorer"]').click();
+    await row(/dry run · reward 0\.400/).waitFor({ state: 'detached' });
+    await open().page.locator('.activitybar .action-label[aria-label^="Agent Trainer"]').click();
+    await row(/dry run · reward 0\.250/).waitFor();
+    trainer.emit({ type: 'run-deleted', run_id: other.run_id });
+    await until(async () => await runs().count() === 4);
+  });
+
   it('under a run are its outcome, checkpoints and configuration', async () => {
     await runs().first().locator('.monaco-tl-twistie').click();
     await row('Checkpoint after step 8').waitFor();
