@@ -61,6 +61,7 @@ describe('runs in a real VS Code', function () {
     folder = mkdtempSync(join(tmpdir(), 'agent-trainer-runs-'));
     writeFileSync(join(folder, 'agent-trainer.json'), JSON.stringify({ agent: 'agent.ts', data: { train: 'train.jsonl' }, model: { path: 'policy' } }));
     trainer = await ReplayTrainer.start(folder);
+    writeFileSync(join(folder, '.agent-trainer', 'trainer.db'), ''); // it has had runs
     for (const run of [dry, broken, earlier, live]) trainer.runs.set(run.run_id, run);
     trainer.runs.set(live.run_id, { ...live, config: { agent: 'agent.ts:sqlAgent', algorithm: 'grpo', grpo: { steps: 12, train_batch_size: 16, group_size: 8, lr: 5e-4 }, seed: 7 } });
     trainer.steps.set(earlier.run_id, Array.from({ length: 12 }, (_, step) => aStep(step, { reward_mean: 0.42 + 0.03 * step + 0.02 * wave(step, 6), val_reward: step % 4 === 3 ? 0.38 + 0.03 * step : null, entropy: 0.6 - 0.012 * step, kl: null, rollouts_per_s: 24 + wave(step, 7), tokens_per_s: 1900 + 60 * wave(step, 8) })));
