@@ -214,6 +214,7 @@ export class TracePanel {
   private pushAll(): void {
     const { showing, book } = this;
     this.forgetChanges();
+    this.selected = null; // the page says anew what it selects
     if (showing === null || book === null) {
       this.post({ type: 'view', view: { header: null, source: 'run', rollouts: [], steps: [], step: null, open: null }, keep: null });
       return;
