@@ -37,7 +37,16 @@ export class Workspace {
 
   client(): Promise<RpcClient> { return this.supervisor.client(); }
 
-  /** What is remembered of this folder. Creates `.agent-trainer/`, so it is for trusted workspaces. */
+  /** Takes over what has become of the runs, those of other processes included, which tell this one nothing. */
+  async readRuns(): Promise<void> {
+    const client = await this.client();
+    for (const run of await client.call('runs.list', {})) {
+      const known = this.book.entries.get(run.run_id)?.run;
+      if (JSON.stringify(run) !== JSON.stringify(known)) this.book.put(run);
+    }
+  }
+
+  /** What is remembered of this folder. Changes create `.agent-trainer/`, so it is for trusted workspaces. */
   state(): Promise<WorkspaceState> {
     this.opened ??= this.open();
     return this.opened;

@@ -66,10 +66,10 @@ export class Workspaces {
     for (const folder of this.vscode.workspace.workspaceFolders ?? []) await this.at(folder.uri.fsPath).supervisor.attach();
   }
 
-  /** Starts the trainers of folders that have had runs, so that these are known. */
+  /** Reads the runs of the folders that have had some; starts their trainers for it. */
   async readRuns(): Promise<void> {
     const folders = (this.vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath).filter((folder) => existsSync(join(folder, '.agent-trainer', 'trainer.db')));
-    await Promise.all(folders.map((folder) => this.at(folder).client()));
+    await Promise.all(folders.map((folder) => this.at(folder).readRuns()));
   }
 
   dispose(): void {

@@ -23,6 +23,9 @@ const rows: readonly (readonly RegExp[])[] = [
   [/(?:generate|stream)(?:Text|Object|UI)|LoopAgent|Experimental_Agent|\bAgent\b/, /['"]ai(?:\/rsc)?['"]/],
 ];
 
+/** No source holds a zero byte, and a parser takes minutes to find nothing in a file of them. */
+const isBinary = (text: string): boolean => text.includes('\0');
+
 export function mayHoldAgent(text: string): boolean {
-  return anything.test(text) && rows.some((row) => row.every((word) => word.test(text)));
+  return anything.test(text) && !isBinary(text) && rows.some((row) => row.every((word) => word.test(text)));
 }

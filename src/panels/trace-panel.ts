@@ -48,7 +48,10 @@ export class TracePanel {
   constructor(services: Services, extensionUri: Uri) {
     this.services = services;
     this.extensionUri = extensionUri;
-    services.workspaces.onChanged(() => { this.pushHeader(); });
+    services.workspaces.onChanged(() => {
+      this.pushHeader();
+      this.followAgain();
+    });
   }
 
   /** Opens the panel on a run, and there on a rollout. @throws TrainerError when the trainer cannot be reached */
@@ -108,6 +111,13 @@ export class TracePanel {
     this.pushAll();
     await following.begin(open);
     if (this.following === following) this.pushAll();
+  }
+
+  /** A trainer that was started again knows how the rollouts of the one before it ended. */
+  private followAgain(): void {
+    const { following } = this;
+    if (following?.isLost !== true || following.workspace.supervisor.state.kind !== 'ready') return;
+    this.follow(following.workspace, following.run_id, following.step, null).catch((error: unknown) => { this.services.log.background('The run could not be followed on', error); });
   }
 
   private leave(): void {
@@ -204,6 +214,7 @@ export class TracePanel {
   private pushAll(): void {
     const { showing, book } = this;
     this.forgetChanges();
+    this.selected = null; // the page says anew what it selects
     if (showing === null || book === null) {
       this.post({ type: 'view', view: { header: null, source: 'run', rollouts: [], steps: [], step: null, open: null }, keep: null });
       return;

@@ -17,6 +17,8 @@ export interface Following {
   run_id: string;
   step: number | null;
   book: TraceBook;
+  /** Its trainer has gone: nothing of it arrives any more, and nothing can be asked. */
+  readonly isLost: boolean;
   /** Subscribes, then lists what is there already: nothing falls between the two. `open`: to be loaded in any case. */
   begin(open: string | null): Promise<void>;
   load(rollout_id: string): Promise<void>;
@@ -30,6 +32,7 @@ export function followRun(workspace: Workspace, run_id: string, step: number | n
   const runs = new Set([run_id]);
   const clients: RpcClient[] = [];
   let over = false;
+  let lost = false;
   const book: TraceBook = new TraceBook((rollout) => {
     if (rollout.run_id === null || !runs.has(rollout.run_id)) return false;
     return rollout.run_id === run_id ? step === null || rollout.step === step : book.has(originOf(rollout) ?? '');
@@ -42,6 +45,7 @@ export function followRun(workspace: Workspace, run_id: string, step: number | n
       return null;
     }
     clients.push(client);
+    client.onClose = () => { lost = !over; };
     client.onEvent = (event) => {
       const change = book.apply(event);
       if (change.heads.length > 0 || change.spans.length > 0) events.changed(change);
@@ -73,6 +77,7 @@ export function followRun(workspace: Workspace, run_id: string, step: number | n
 
   return {
     workspace, run_id, step, book, load, addReplay,
+    get isLost() { return lost; },
     async begin(open) {
       const client = await subscribe(run_id);
       if (client === null) return;

@@ -22,7 +22,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     this.onDidChangeTreeData = this.changed.event;
   }
 
-  /** Shows the view; runs are read when it is first seen. */
+  /** Shows the view; runs are read when it is seen, and when the user comes back to the window: a command line may have made some. */
   register(): Disposable {
     const { services } = this;
     const view = services.vscode.window.createTreeView(views.runs, { treeDataProvider: this, canSelectMany: true });
@@ -31,7 +31,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
       if (!view.visible || !services.vscode.workspace.isTrusted || !services.workspaces.canStart) return;
       services.workspaces.readRuns().catch((error: unknown) => { services.log.background('The runs of the workspace could not be read', error); });
     };
-    const subscriptions: { dispose(): void }[] = [view, this.changed, refresh, services.workspaces.onChanged(refresh), view.onDidChangeVisibility(read), services.vscode.workspace.onDidGrantWorkspaceTrust(read)];
+    const subscriptions: { dispose(): void }[] = [view, this.changed, refresh, services.workspaces.onChanged(refresh), view.onDidChangeVisibility(read), services.vscode.window.onDidChangeWindowState(({ focused }) => { if (focused) read(); }), services.vscode.workspace.onDidGrantWorkspaceTrust(read)];
     read();
     return services.vscode.Disposable.from(...subscriptions);
   }

@@ -1,12 +1,7 @@
-import { existsSync, renameSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { JSONFilePreset } from 'lowdb/node';
-import type { Low } from 'lowdb';
 import { z } from 'zod';
 import { RunKind, RunStatus } from '../../trainer/protocol/run.ts';
 import type { Run } from '../../trainer/protocol/run.ts';
-import { stateFolder } from '../trainer/state-folder.ts';
+import { KeptFile } from './kept-file.ts';
 
 /** What the extension remembers of a workspace: small, for people to read, and of no consequence when lost. */
 const WorkspaceFile = z.object({
@@ -25,56 +20,45 @@ type WorkspaceFile = z.infer<typeof WorkspaceFile>;
 const rememberedRuns = 100;
 
 export class WorkspaceState {
-  private readonly db: Low<WorkspaceFile>;
+  private readonly file: KeptFile<WorkspaceFile>;
 
-  private constructor(db: Low<WorkspaceFile>) {
-    this.db = db;
+  private constructor(file: KeptFile<WorkspaceFile>) {
+    this.file = file;
   }
 
   /** Opens `<folder>/.agent-trainer/workspace.json`. A file that cannot be read is set aside as workspace.json.bad, and told. */
   static async open(folder: string, warn: (message: string) => void): Promise<WorkspaceState> {
-    const file = join(folder, stateFolder, 'workspace.json');
-    const empty: WorkspaceFile = { version: 1, agents: [], dry_runs: {}, rewards: {}, runs: [] };
-    await mkdir(join(folder, stateFolder), { recursive: true });
-    try {
-      const db = await JSONFilePreset<WorkspaceFile>(file, empty);
-      db.data = WorkspaceFile.parse(db.data);
-      return new WorkspaceState(db);
-    } catch (error) {
-      warn(`${file} could not be read and was set aside as workspace.json.bad: ${error instanceof Error ? error.message : String(error)}`);
-      if (existsSync(file)) renameSync(file, `${file}.bad`);
-      return new WorkspaceState(await JSONFilePreset<WorkspaceFile>(file, empty));
-    }
+    return new WorkspaceState(await KeptFile.open<WorkspaceFile>(folder, 'workspace.json', WorkspaceFile, { version: 1, agents: [], dry_runs: {}, rewards: {}, runs: [] }, warn));
   }
 
-  get agents(): readonly string[] { return this.db.data.agents; }
-  get rewards(): Readonly<Record<string, { mean: number }>> { return this.db.data.rewards; }
-  get runs(): WorkspaceFile['runs'] { return this.db.data.runs; }
-  lastDryRun(agent: string): { data: string; policy?: string | undefined } | undefined { return this.db.data.dry_runs[agent]; }
+  get agents(): readonly string[] { return this.file.data.agents; }
+  get rewards(): Readonly<Record<string, { mean: number }>> { return this.file.data.rewards; }
+  get runs(): WorkspaceFile['runs'] { return this.file.data.runs; }
+  lastDryRun(agent: string): { data: string; policy?: string | undefined } | undefined { return this.file.data.dry_runs[agent]; }
 
   async rememberAgents(agents: string[]): Promise<void> {
-    if (JSON.stringify(agents) === JSON.stringify(this.db.data.agents)) return;
-    await this.db.update((data) => { data.agents = agents; });
+    if (JSON.stringify(agents) === JSON.stringify(this.file.data.agents)) return;
+    await this.file.update((data) => { data.agents = agents; });
   }
 
   async rememberDryRun(agent: string, settings: { data: string; policy?: string | undefined }): Promise<void> {
-    await this.db.update((data) => { data.dry_runs[agent] = settings; });
+    await this.file.update((data) => { data.dry_runs[agent] = settings; });
   }
 
   async forgetRun(run_id: string): Promise<void> {
-    await this.db.update((data) => { data.runs = data.runs.filter((run) => run.run_id !== run_id); });
+    await this.file.update((data) => { data.runs = data.runs.filter((run) => run.run_id !== run_id); });
   }
 
   /** An earlier run than the one noted is of no interest: runs are told in any order. */
   async rememberReward({ agent, create_time }: Run, mean: number): Promise<void> {
-    const known = this.db.data.rewards[agent];
+    const known = this.file.data.rewards[agent];
     if (known !== undefined && (known.create_time > create_time || (known.create_time === create_time && known.mean === mean))) return;
-    await this.db.update((data) => { data.rewards[agent] = { mean, create_time }; });
+    await this.file.update((data) => { data.rewards[agent] = { mean, create_time }; });
   }
 
   async rememberRun(run: Run): Promise<void> {
     const { run_id, kind, agent, status, create_time } = run;
-    await this.db.update((data) => {
+    await this.file.update((data) => {
       data.runs = [{ run_id, kind, agent, status, create_time }, ...data.runs.filter((other) => other.run_id !== run_id)]
         .sort((a, b) => b.create_time - a.create_time).slice(0, rememberedRuns);
     });

@@ -105,7 +105,7 @@ const columns = (): Column[] => [
   { title: t('Step'), unit: '', help: t('Training step, one policy update each'), cell: (s) => String(s.step + 1) },
   { title: t('Reward'), unit: t('mean ± sd'), help: t('Over the scored rollouts of the step'), cell: (s) => (s.reward_mean === null ? nothing : `${number(s.reward_mean, 3)} ± ${number(s.reward_std, 2)}`) },
   { title: t('Held-out'), unit: t('reward'), help: t('Validation, at the steps that validate'), cell: (s) => number(s.val_reward, 3) },
-  { title: t('Groups'), unit: t('with signal'), help: t('Groups whose rewards differ; the others teach nothing'), cell: (s) => `${s.groups - s.groups_without_variance} of ${s.groups}` },
+  { title: t('Groups'), unit: t('with signal'), help: t('Groups whose rewards differ; the others teach nothing'), cell: (s) => t('{0} of {1}', s.groups - s.groups_without_variance, s.groups) },
   { title: t('Trained'), unit: t('tokens'), help: t('Generated tokens that carried a loss'), cell: (s) => (s.updated ? s.trained_tokens.toLocaleString('en-US') : t('skipped')) },
   { title: t('Loss'), unit: '', help: t('GRPO surrogate'), cell: (s) => compact(s.loss) },
   { title: t('Entropy'), unit: t('nats/token'), help: t('Of the policy at trained tokens'), cell: (s) => number(s.entropy, 3) },

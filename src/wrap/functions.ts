@@ -30,6 +30,8 @@ export function functionAt(functions: AgentFunction[], offset: number): AgentFun
   return around.findLast(({ kind }) => kind !== 'nested') ?? around.at(-1);
 }
 
+const overload = /^@\s*(\w+\.)?overload\s*$/;
+
 function pythonFunctions(source: Source): AgentFunction[] {
   const found: AgentFunction[] = [];
   const ofModule = new Set<number>();
@@ -41,6 +43,7 @@ function pythonFunctions(source: Source): AgentFunction[] {
     const [name, parameters, body] = [node.getChild('VariableName'), node.getChild('ParamList'), node.getChild('Body')];
     if (name === null || parameters === null || body === null) continue;
     const statement = node.parent?.name === 'DecoratedStatement' ? node.parent : node;
+    if (statement.getChildren('Decorator').some((decorator) => overload.test(textOf(source, decorator)))) continue; // its implementation is the function
     found.push({ name: textOf(source, name), at: name, node, statement, parameters, body, kind: ofModule.has(node.from) ? 'function' : 'nested' });
   }
   return found;

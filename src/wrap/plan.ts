@@ -1,4 +1,5 @@
 import { detectAgents } from '../agents/detect.ts';
+import { mayHoldAgent } from '../agents/prefilter.ts';
 import type { Edit } from './edits.ts';
 import { applyEdits, sorted } from './edits.ts';
 import type { AgentFunction } from './functions.ts';
@@ -6,7 +7,7 @@ import { functionAt, functionOfAgent, functionsOf } from './functions.ts';
 import type { Translator } from './messages.ts';
 import { sitesOf } from './sites.ts';
 import type { Site } from './sites.ts';
-import { descendants, parseSource, textOf } from '../../trainer/source/syntax.ts';
+import { descendants, nodesOf, parseSource, textOf } from '../../trainer/source/syntax.ts';
 import type { Source } from '../../trainer/source/syntax.ts';
 import { wrapPython } from './wrap-python.ts';
 import { wrapScript } from './wrap-script.ts';
@@ -52,9 +53,18 @@ function planFor(l10n: Translator, source: Source, target: AgentFunction, sites:
   const plan = source.language === 'python' ? wrapPython(l10n, source, target, sites) : wrapScript(l10n, source, target, sites);
   if (plan.kind === 'refusal') return plan;
   if (overlap(plan.edits)) return refuse(l10n.t('{0} is written in a way that cannot be changed safely; add rollout by hand.', target.name));
+  const callers = callersOf(l10n, source, target);
+  if (callers.length > 0) plan.notes.push(l10n.t('{0} is called by {1}, which hands in no model: hand one in there, or make that trainable instead.', target.name, callers.join(', ')));
   const services = [...new Set(sites.flatMap(({ service }) => service ?? []))];
   for (const service of services) plan.notes.push(l10n.t('The model behind {0} cannot be reached: the prompts of this agent can be tuned, but the model cannot be trained.', service));
   return plan;
+}
+
+/** Who calls the function in its file, and cannot as before: it has a parameter more. */
+function callersOf(l10n: Translator, source: Source, target: AgentFunction): string[] {
+  const functions = functionsOf(source);
+  const calling = nodesOf(source.root, ['CallExpression']).filter(({ from, to, firstChild }) => firstChild?.name === 'VariableName' && textOf(source, firstChild) === target.name && !(target.node.from <= from && to <= target.node.to));
+  return [...new Set(calling.map(({ from }) => functionAt(functions, from)?.name ?? l10n.t('the module')))];
 }
 
 function overlap(edits: readonly Edit[]): boolean {
@@ -70,7 +80,7 @@ export const wrapped = (text: string, plan: Plan): string => applyEdits(text, pl
 
 /** The functions of a file that could become agents. */
 export function candidatesOf(fileName: string, text: string): Candidate[] {
-  const source = parseSource(fileName, text);
+  const source = mayHoldAgent(text) ? parseSource(fileName, text) : null;
   if (source === null) return [];
   const functions = functionsOf(source);
   const agents = new Set(detectAgents(fileName, text).map((agent) => functionOfAgent(source, functions, agent)?.node.from));

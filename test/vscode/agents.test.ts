@@ -76,9 +76,12 @@ describe('the Agents view in a real VS Code', function () {
   });
 
   it('says why it found one', async () => {
-    await row('Reviewer.review').hover();
     const hover = open().page.locator('.monaco-hover, .workbench-hover').filter({ hasText: 'calls client.messages.create at line 8' });
-    await hover.first().waitFor();
+    await until(async () => {
+      await open().page.mouse.move(0, 0); // a list that was drawn anew took the hover away
+      await row('Reviewer.review').hover();
+      return hover.first().waitFor({ timeout: 3000 }).then(() => true, () => false);
+    });
     await open().screenshot('agents-tooltip');
     await open().page.keyboard.press('Escape');
   });

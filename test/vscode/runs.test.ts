@@ -61,6 +61,7 @@ describe('runs in a real VS Code', function () {
     folder = mkdtempSync(join(tmpdir(), 'agent-trainer-runs-'));
     writeFileSync(join(folder, 'agent-trainer.json'), JSON.stringify({ agent: 'agent.ts', data: { train: 'train.jsonl' }, model: { path: 'policy' } }));
     trainer = await ReplayTrainer.start(folder);
+    writeFileSync(join(folder, '.agent-trainer', 'trainer.db'), ''); // it has had runs
     for (const run of [dry, broken, earlier, live]) trainer.runs.set(run.run_id, run);
     trainer.runs.set(live.run_id, { ...live, config: { agent: 'agent.ts:sqlAgent', algorithm: 'grpo', grpo: { steps: 12, train_batch_size: 16, group_size: 8, lr: 5e-4 }, seed: 7 } });
     trainer.steps.set(earlier.run_id, Array.from({ length: 12 }, (_, step) => aStep(step, { reward_mean: 0.42 + 0.03 * step + 0.02 * wave(step, 6), val_reward: step % 4 === 3 ? 0.38 + 0.03 * step : null, entropy: 0.6 - 0.012 * step, kl: null, rollouts_per_s: 24 + wave(step, 7), tokens_per_s: 1900 + 60 * wave(step, 8) })));
@@ -102,6 +103,17 @@ describe('runs in a real VS Code', function () {
     assert.match(lines[1] ?? '', /reward 0\.462 → 0\.781/);
     assert.match(lines[2] ?? '', /interrupted/);
     assert.match(lines[3] ?? '', /dry run · reward 0\.400/);
+  });
+
+  it('runs that another process made meanwhile are there when the view is seen again', async () => {
+    const other = aRun('dev', { run_id: 'ru-333333333333', create_time: began - 99_000, status: 'succeeded', phase: 'done', end_time: began - 98_900, result: { run_id: 'x', rollouts: [], mean_reward: 0.25 } });
+    trainer.runs.set(other.run_id, other);
+    await open().page.locator('.activitybar .action-label[aria-label^="Explorer"]').click();
+    await row(/dry run · reward 0\.400/).waitFor({ state: 'detached' });
+    await open().page.locator('.activitybar .action-label[aria-label^="Agent Trainer"]').click();
+    await row(/dry run · reward 0\.250/).waitFor();
+    trainer.emit({ type: 'run-deleted', run_id: other.run_id });
+    await until(async () => await runs().count() === 4);
   });
 
   it('under a run are its outcome, checkpoints and configuration', async () => {

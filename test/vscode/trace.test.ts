@@ -98,6 +98,20 @@ describe('the trace panel in a real VS Code', function () {
     trainer.emit({ type: 'run', run: { ...run, status: 'succeeded', phase: 'done', end_time: run.create_time + 9 } });
   });
 
+  it('goes on with the trainer that takes the place of one that ended', async () => {
+    const page = await frame();
+    const { runs, rollouts, spans, tokens } = trainer;
+    await trainer.close();
+    trainer = await ReplayTrainer.start(folder);
+    for (const [id, each] of runs) trainer.runs.set(id, each);
+    for (const [id, each] of rollouts) trainer.rollouts.set(id, each.status === 'running' ? { ...each, status: 'cancelled' } : each);
+    trainer.spans.push(...spans);
+    trainer.tokens = tokens;
+    await open().command('Agent Trainer: Stop Run'); // joins a trainer that is there
+    await page.locator('[role=treeitem]', { hasText: 'cancelled' }).waitFor();
+    await until(() => requests('credit.get').length > 0); // what is selected is asked of the new one
+  });
+
   it('shows a call as chat, tool calls and JSON folded', async () => {
     const page = await frame();
     await row(page, 'llm', 1).click();

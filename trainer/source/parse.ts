@@ -3,6 +3,7 @@ import type { SyntaxNode, Tree } from '@lezer/common';
 interface Parser { parse(text: string): Tree }
 
 const maxPieces = 20;
+const maxParsed = 1 << 20; // characters parsed anew: a long text that is no program is not tried at each of its lines
 const text_ = /^(String|FormatString|ContinuedString|TemplateString|RegExp|JSX\w*|\w*Comment)$/;
 const statement = /(Statement|Declaration|FunctionDefinition|ClassDefinition)$/;
 
@@ -17,8 +18,9 @@ export function parseInPieces(parser: Parser, text: string, whole: Tree, starts:
   const pieces: SyntaxNode[] = [];
   let tree = whole;
   let rest = text;
+  const most = Math.min(maxPieces, maxParsed / text.length);
   for (let from = 0; ;) {
-    const lost = pieces.length < maxPieces ? firstLost(tree, rest, starts, from) : null;
+    const lost = pieces.length < most ? firstLost(tree, rest, starts, from) : null;
     if (lost === null) return [...pieces, tree.topNode];
     pieces.push(parser.parse(rest.slice(0, lost)).topNode);
     from = lost;

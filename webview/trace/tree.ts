@@ -9,13 +9,14 @@ export interface TreeEvents { select: (line: Line, at: number) => void; toggle: 
 /** What is drawn beside a line's title. */
 export interface Marks { credit(line: Line): { text: string; tone: 'good' | 'bad' | 'none' } | null; credited(line: Line): boolean; now(): number }
 
+const stateWords = { waiting: t('waiting'), running: t('running'), scored: t('scored'), unscored: t('unscored'), failed: t('failed'), cancelled: t('cancelled') } as const;
 const kindWords = { llm: t('LLM call'), operation: t('operation'), reward: t('reward'), message: t('message'), exception: t('exception'), other: t('span') } as const;
 /** Lines drawn above and below the visible ones, so that a scroll step finds them there. */
 const spare = 6;
 
 interface Row {
   element: HTMLElement; twisty: HTMLElement; icon: HTMLElement; title: HTMLElement; badge: HTMLElement; note: HTMLElement; track: HTMLElement; bar: HTMLElement;
-  line: Line | null; drawn: string; index: number; icons: string;
+  line: Line | null; drawn: string; index: number; top: number; icons: string;
 }
 
 /**
@@ -127,13 +128,15 @@ export class Tree {
 
   private drawRow(row: Row, line: Line, at: number, isTabStop: boolean): void {
     const { element } = row;
-    if (row.index !== at) {
-      row.index = at;
-      element.style.transform = `translateY(${at * this.rowHeight}px)`;
+    row.index = at;
+    const top = at * this.rowHeight;
+    if (row.top !== top) {
+      row.top = top;
+      element.style.transform = `translateY(${top}px)`;
     }
     const { rollout, span } = line;
     const { head } = rollout;
-    const [name, label, title, note, failed] = span === null ? [head.state, head.state, head.title, head.note, head.state === 'failed'] : [span.kind, kindWords[span.kind], span.title, span.note, span.failed];
+    const [name, label, title, note, failed] = span === null ? [head.state, stateWords[head.state], head.title, head.note, head.state === 'failed'] : [span.kind, kindWords[span.kind], span.title, span.note, span.failed];
     const credit = this.marks.credit(line);
     const credited = this.marks.credited(line);
     const now = this.marks.now();
@@ -166,7 +169,7 @@ export class Tree {
     setText(row.badge, credit?.text ?? '');
     row.badge.hidden = credit === null;
     row.badge.dataset['tone'] = credit?.tone ?? 'none';
-    if (credit !== null) row.badge.setAttribute('aria-label', `credit ${credit.text}`);
+    if (credit !== null) row.badge.setAttribute('aria-label', t('credit {0}', credit.text));
     row.track.style.visibility = span === null ? 'hidden' : 'visible';
     if (span !== null) {
       row.bar.style.left = `${Math.min(0.985, left) * 100}%`;
@@ -231,7 +234,7 @@ function parentOf(lines: Lines, at: number): number {
 function makeRow(): Row {
   const row: Row = {
     element: h('div', { role: 'treeitem' }), twisty: h('span', { class: 'twisty' }), icon: h('span', { class: 'icon', role: 'img' }), title: h('span', { class: 'title' }), badge: h('span', { class: 'badge' }), note: h('span', { class: 'note' }),
-    track: h('span', { class: 'time', 'aria-hidden': 'true' }), bar: h('i'), line: null, drawn: '', index: -1, icons: '',
+    track: h('span', { class: 'time', 'aria-hidden': 'true' }), bar: h('i'), line: null, drawn: '', index: -1, top: -1, icons: '',
   };
   row.twisty.append(icon('twisty'));
   row.track.append(row.bar);

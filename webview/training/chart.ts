@@ -42,7 +42,7 @@ export function chartView(key: string, onStep: (step: number) => void): ChartVie
   const draw = (): void => {
     plot?.destroy();
     plot = null;
-    if (data === null || area.clientWidth === 0) return;
+    if (data === null || !isMeasured(data) || area.clientWidth === 0) return;
     plot = new uPlot(options(area, data, () => data?.selected ?? null, tell), aligned(data), area);
     cursors.sub(plot);
     plot.over.addEventListener('click', () => {
@@ -62,7 +62,7 @@ export function chartView(key: string, onStep: (step: number) => void): ChartVie
     update(next) {
       data = next;
       const { chart, colors, steps } = next;
-      const measured = [...chart.series, ...chart.rings].some((series) => series.some((value) => value !== null));
+      const measured = isMeasured(next);
       setText(title, chart.title);
       setText(unit, chart.unit);
       title.title = chart.help;
@@ -72,14 +72,15 @@ export function chartView(key: string, onStep: (step: number) => void): ChartVie
       setText(empty, steps.length === 0 ? (key === 'reward' ? t('The curve begins with the first training step.') : '') : t('Not measured. {0}.', chart.help));
       tell(null);
       const nextShape = `${colors.join()} ${chart.rings.length}`;
-      if (!measured) {
-        plot?.destroy();
-        plot = null;
-      } else if (plot === null || shape !== nextShape) draw();
+      if (!measured || plot === null || shape !== nextShape) draw();
       else plot.setData(aligned(next));
       shape = nextShape;
     },
   };
+}
+
+function isMeasured({ chart }: ChartData): boolean {
+  return [...chart.series, ...chart.rings].some((series) => series.some((value) => value !== null));
 }
 
 function aligned({ chart, steps }: ChartData): uPlot.AlignedData {

@@ -40,10 +40,13 @@ const step = stepDetailView({
 const steps = h('section', { 'aria-label': t('Training steps') });
 const drawSteps = part(steps, stepTable);
 const notices = h('section', { class: 'notices', 'aria-label': t('Notices'), role: 'log' });
-const drawNotices = part(notices, (items: TrainingView['notices']) => items.map((notice) => h('p', { class: `callout ${notice.level}` }, notice.message)));
+const drawNotices = part(notices, noticeList);
+/** What the user may want to act on is not at the foot of a long page. */
+const warnings = h('section', { class: 'notices', 'aria-label': t('Warnings'), role: 'log' });
+const drawWarnings = part(warnings, noticeList);
 
 const progressRow = h('div', { class: 'progress-row' }, progress.element, runners.element);
-const run = h('div', { class: 'page', hidden: true }, header.element, progressRow, waiting, facts, charts.element, step.element, steps, notices);
+const run = h('div', { class: 'page', hidden: true }, header.element, progressRow, waiting, warnings, facts, charts.element, step.element, steps, notices);
 const none = h('div', { class: 'empty', hidden: true },
   h('h1', {}, t('Nothing trained yet')),
   h('p', {}, t('Train an agent of this workspace and its reward curve appears here, step by step.')),
@@ -69,8 +72,15 @@ function draw(view: TrainingView): void {
   drawSteps({ table: view.table, chosen: view.step?.step ?? null });
   setText(waiting, view.waiting ?? '');
   waiting.hidden = view.waiting === null;
-  drawNotices(view.notices);
-  notices.hidden = view.notices.length === 0;
+  const [told, warned] = [view.notices.filter(({ level }) => level === 'info'), view.notices.filter(({ level }) => level !== 'info')];
+  drawNotices(told);
+  notices.hidden = told.length === 0;
+  drawWarnings(warned);
+  warnings.hidden = warned.length === 0;
+}
+
+function noticeList(items: TrainingView['notices']): HTMLElement[] {
+  return items.map((notice) => h('p', { class: `callout ${notice.level}` }, notice.message));
 }
 
 function progressView(): { element: HTMLElement; update: (progress: TrainingView['progress']) => void } {

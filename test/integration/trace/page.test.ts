@@ -112,6 +112,15 @@ describe('the trace page in a browser', function () {
     assert.deepEqual([sent.type, sent.edits], ['replay', [{ index: 0, text: 'something else' }]]);
   });
 
+  it('shows its rows at any width, and the time beside them where there is room', async () => {
+    await open().open(traceMessages(50).make());
+    for (const [width, timed] of [[1100, true], [700, false], [300, false]] as const) {
+      await open().page.setViewportSize({ width, height: 800 });
+      await open().page.waitForFunction("document.querySelector('.tree').clientHeight > 100");
+      await open().page.locator('.axis').waitFor({ state: timed ? 'visible' : 'hidden' });
+    }
+  });
+
   it('speaks the language of the bundle it is handed', async () => {
     const bundle = translations().get('de') ?? assert.fail('no German');
     const german = await openTracePage(chromium, bundle);

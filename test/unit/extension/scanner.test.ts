@@ -57,6 +57,11 @@ describe('scanning folders for agents', () => {
     assert.deepEqual(await scan(folder(), folder('inner', { 'c.py': true })), ['a.py', 'inner/b.py', 'other/d.py']);
   });
 
+  it('takes no time over files that are no sources, whatever words are in them', async () => {
+    write({ 'a.py': `${agent}\0`, 'b.ts': `import OpenAI from 'openai';\n${'\u0001(\0['.repeat(50_000)}\nnew OpenAI().responses.create({});` });
+    assert.deepEqual(await scanner.scan([folder()], never).then((result) => [result?.files, result?.parsed, result?.found]), [2, 0, []]);
+  });
+
   it('parses only what has changed by time or size', async () => {
     write({ 'a.py': agent, 'b.py': agent });
     const first = await scanner.scan([folder()], never);

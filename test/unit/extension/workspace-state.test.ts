@@ -6,6 +6,7 @@ import { agentReference, nearestConfig, newConfig } from '../../../src/runs/conf
 import { trainingData } from '../../../src/runs/training-data.ts';
 import { WorkspaceState } from '../../../src/state/workspace-state.ts';
 import { TrainConfig } from '../../../trainer/protocol/config.ts';
+import { TrainerError } from '../../../trainer/protocol/errors.ts';
 import { aRun } from '../../fixtures/recorded-runs.ts';
 
 describe('the workspace state', () => {
@@ -35,6 +36,13 @@ describe('the workspace state', () => {
       assert.equal(readFileSync(join(folder, '.agent-trainer', 'workspace.json.bad'), 'utf8'), text);
     });
   }
+
+  it('of a folder that cannot be written can be read, and says so when something is to be noted', async () => {
+    writeFileSync(join(folder, '.agent-trainer'), ''); // a file where the folder would be
+    const state = await WorkspaceState.open(folder, () => {});
+    assert.deepEqual([state.agents, state.lastDryRun('a.py:solve')], [[], undefined]);
+    await assert.rejects(state.rememberAgents(['a.py:solve']), (error) => error instanceof TrainerError && error.code === 'environment' && /workspace\.json cannot be written: .*make it writable/.test(error.message));
+  });
 
   it('writes nothing when nothing has changed', async () => {
     const state = await WorkspaceState.open(folder, fail);

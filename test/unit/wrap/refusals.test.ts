@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { candidatesOf, wrapped } from '../../../src/wrap/plan.ts';
 import { planOf, refusalOf } from './support.ts';
 
 describe('what cannot be made trainable is refused with a reason', () => {
@@ -32,5 +33,18 @@ describe('what cannot be made trainable is refused with a reason', () => {
     const { notes, edits } = planOf('a.py', text, 'run');
     assert.match(notes.join('\n'), /as task and nothing for context[^]*behind Anthropic cannot be reached/);
     assert.equal(edits.filter(({ part }) => part === 'pointing').length, 0);
+  });
+
+  it('what has to be known is noted: who calls the function, which has a parameter more from now on', () => {
+    const python = `def run(task):\n    return ${ask} or run(task)\ndef main():\n    return run(1) + run(2)\nprint(run(3), other.run(4))\n`;
+    assert.match(planOf('a.py', python, 'run').notes.join('\n'), /^run is called by main, the module, which hands in no model/);
+    assert.deepEqual(planOf('a.py', python, 'main').notes, []);
+    assert.match(planOf('a.ts', 'export async function run(task: Task) { return 1; }\nexport const main = () => run(1);\n', 'run').notes.join('\n'), /^run is called by main,/);
+  });
+
+  it('overloads in Python are no functions: their implementation is', () => {
+    const text = `import typing\n@typing.overload\ndef run(task: str) -> str: ...\ndef run(task):\n    return ${ask}\n`;
+    assert.deepEqual(candidatesOf('a.py', `from openai import OpenAI\nclient = OpenAI()\n${text}`).map(({ target }) => target.parameters.from > text.indexOf('...')), [true]);
+    assert.match(wrapped(text, planOf('a.py', text, 'run')), /@rollout\ndef run\(task, llm\):/);
   });
 });
