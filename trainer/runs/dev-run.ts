@@ -44,6 +44,7 @@ async function executeDev(session: Session, plan: DevPlan): Promise<DevResult> {
 
 /** The model that a request for a dry run names, else the one of the nearest configuration. */
 export function modelOf({ model, policy, limit }: Pick<StartRun, 'model' | 'policy' | 'limit'>, { agent, config }: { agent: AgentSpec; config: LoadedConfig | null }, workspace: string, editor?: EditorModels): ModelSource {
+  if (model && policy !== undefined) throw new TrainerError('bad_input', 'Give either "model" or "policy", not both.');
   if (model?.kind === 'editor' && (limit ?? Infinity) > mostEditorTasks) {
     throw new TrainerError('bad_input', `A model of the editor is for a few tasks by hand: give a "limit" of at most ${mostEditorTasks}. For more, run a model server.`);
   }

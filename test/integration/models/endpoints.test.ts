@@ -117,7 +117,8 @@ describe('models that a request names', () => {
     await client.call('events.subscribe', { types: ['run'] });
     const start = { kind: 'dev', agent: 'agent.ts', data: 'tasks.jsonl', model: { kind: 'editor', id: 'copilot/gpt', name: 'gpt-editor' } } as const;
     await assert.rejects(client.call('runs.start', start), /bad_input: .*at most 5/);
-    await assert.rejects(client.call('runs.start', { ...start, kind: 'eval', policy: 'x', limit: 1 }), /bad_input: "model" is for dry runs/);
+    await assert.rejects(client.call('runs.start', { ...start, policy: 'x', limit: 1 }), /bad_input: Give either "model" or "policy"/);
+    await assert.rejects(client.call('runs.start', { kind: 'train', config_path: 'agent-trainer.json', model: start.model }), /bad_input: "model" is for dry runs, evaluations and searches/);
     const { run_id } = await client.call('runs.start', { ...start, limit: 2 });
     await client.seen((events) => events.some((event) => event.type === 'run' && event.run.status !== 'running'));
     const { run } = await client.call('runs.get', { run_id });
