@@ -174,9 +174,9 @@ describe('searches for prompts', function () {
     assert.equal(model.calls.agent - calls.agent, whole.rollouts - paid);
   });
 
-  it('the command line finishes on Ctrl+C, shows the candidates, and applies the winner', async function () {
+  it('the command line finishes on Ctrl+C, shows the candidates, and applies the winner when it is asked to later', async function () {
     if (process.platform === 'win32') this.skip();
-    const child = command(workspace, ['optimize', 'agent.py', '--data', 'tasks.jsonl', '--budget', '3000', '--optimizer', `${model.url}#optimizer`, '--apply', '--yes']);
+    const child = command(workspace, ['optimize', 'agent.py', '--data', 'tasks.jsonl', '--budget', '3000', '--optimizer', `${model.url}#optimizer`]);
     let asked = false;
     const { stdout, stderr, code } = await outputOf(child, (text) => {
       // A candidate whose validation is far above the source's 0.15 shows on 30 held-out tasks.
@@ -187,7 +187,10 @@ describe('searches for prompts', function () {
     assert.match(stderr, /Ending with the best so far/);
     assert.match(stdout, /candidate +from +status/);
     assert.match(stdout, /c\d+ \* /);
-    assert.match(stderr, /Applied to agent\.py/);
+    assert.equal(readFileSync(path.join(workspace.folder, 'agent.py'), 'utf8'), pythonAgent);
+    const [, later] = /apply it with: agent-trainer (.*)/.exec(stdout)!;
+    const applying = await outputOf(command(workspace, [...later!.split(' '), '--yes']));
+    assert.match(applying.stderr, /Applied to agent\.py/);
     const applied = readFileSync(path.join(workspace.folder, 'agent.py'), 'utf8');
     const [, literal] = /PROMPT = """([\s\S]*?)"""/.exec(applied)!;
     assert.ok(trueScore(literal!) > 0.4, literal);
