@@ -197,6 +197,15 @@ describe('searches for prompts', function () {
     assert.equal(applied.replace(literal!, ''), pythonAgent.replace(/(?<=PROMPT = """)[\s\S]*?(?=""")/, ''));
   });
 
+  it('warns early of an agent that fails on every task, whatever its prompt', async () => {
+    workspace.write('agent.py', pythonAgent.replace('    return said["reward"]', '    raise KeyError("unlucky")\n    return said["reward"]'));
+    const told: string[] = [];
+    trainer.store.onEvent((event) => { if (event.type === 'notice' && event.level === 'warning') told.push(`${trainer.store.listCandidates(event.run_id).length} ${event.message}`); });
+    const result = await search();
+    assert.deepEqual([result.improved, result.baseline.score], [false, 0]);
+    assert.equal(told.filter((message) => /^1 With the prompts of today the agent failed on all \d+ tasks so far.*unlucky/.test(message)).length, 1, told.join('\n'));
+  });
+
   it('says what is wrong with a request', async () => {
     const refused = (wrong: StartRun, message: RegExp) => assert.throws(() => trainer.runs.start(wrong), (error) => error instanceof TrainerError && message.test(error.message));
     refused(request({}, { data: undefined }), /needs "data"/);
