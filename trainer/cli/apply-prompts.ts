@@ -26,8 +26,12 @@ export async function applyWinner(workspace: string, prompts: readonly Prompt[],
   stderr.write(`Applied to ${files.map(({ path: file }) => path.relative(workspace, file)).join(', ')}.\n`);
 }
 
-async function agreed(): Promise<boolean> {
+/** Throws TrainerError 'bad_input' when nobody can be asked: before a search, not after hours of it. */
+export function requireSomebodyToAsk(): void {
   if (!process.stdin.isTTY) throw new TrainerError('bad_input', 'There is nobody to ask whether to apply the winner: this is no terminal. Give --yes to apply without asking.');
+}
+
+async function agreed(): Promise<boolean> {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   try {
     return /^y(es)?$/i.test((await lines.question('Apply this change? [y/N] ')).trim());

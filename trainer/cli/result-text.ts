@@ -43,10 +43,20 @@ function optimizeText(result: OptimizeResult): string {
   return [
     scoresTable('held-out tasks', scores),
     ...(difference ? [differenceLine(difference)] : []),
-    result.improved ? '' : 'No improvement found: the prompts stay as they are.',
+    ...(result.improved ? [] : [noImprovement(result)]),
     '',
-    `${result.candidates} candidates, ${cost.rollouts} rollouts (${cost.cached_rollouts} more from the cache), ${cost.optimizer_calls} calls of the optimiser, ${cost.input_tokens + cost.output_tokens} tokens${cost.usd === null ? '' : `, $${cost.usd.toFixed(4)}`} in ${duration(cost.seconds)} · run ${result.run_id}`,
+    `${endings[result.stopped]}${result.candidates} ${result.candidates === 1 ? 'candidate' : 'candidates'}, ${cost.rollouts} rollouts (${cost.cached_rollouts} more from the cache), ${cost.optimizer_calls} calls of the optimiser, ${cost.input_tokens + cost.output_tokens} tokens${cost.usd === null ? '' : `, $${cost.usd.toFixed(4)}`} in ${duration(cost.seconds)} · run ${result.run_id}`,
   ].join('\n');
+}
+
+const endings: Record<OptimizeResult['stopped'], string> = { finished: '', budget: 'The budget was used up: ', stopped: 'Ended early: ' };
+
+/** Why the prompts stay as they are, said no stronger than what was measured. */
+function noImprovement({ baseline, best, difference, candidates, stopped }: OptimizeResult): string {
+  if (baseline.score === null) return 'Nothing can be said: no held-out task got a score.';
+  if (candidates === 1) return stopped === 'finished' ? 'Only measured: no new prompt was tried.' : 'No new prompt was tried before the search ended: give it a larger budget.';
+  if (best.candidate_id !== 'c0' && difference === null) return 'No improvement shown: fewer than two held-out tasks were scored on both sides. Give more tasks.';
+  return 'No improvement found: the prompts stay as they are.';
 }
 
 function scoresTable(title: string, columns: [string, Score][]): string {

@@ -24,9 +24,14 @@ export async function runAndPrint(command: Command, request: StartRun, json: boo
 
 /** Starts a run in the workspace's trainer, shows its progress on stderr, and uses it once it has succeeded. `finishes`: the first Ctrl+C ends it with what it has. */
 export async function runInTrainer<T>(command: Command, request: StartRun, use: (run: Run, trainer: Trainer) => T | Promise<T>, { finishes = false } = {}): Promise<T> {
+  return inTrainer(command, async (trainer) => use(await runToEnd(trainer, request, finishes), trainer));
+}
+
+/** The workspace's trainer while `use` runs. */
+export async function inTrainer<T>(command: Command, use: (trainer: Trainer) => Promise<T>): Promise<T> {
   const trainer = await openTrainer({ workspace: workspaceOf(command) });
   try {
-    return await use(await runToEnd(trainer, fromHere(request), finishes), trainer);
+    return await use(trainer);
   } finally {
     await trainer.close();
   }
@@ -52,8 +57,8 @@ const echoMs = 500;
  * Waits for the run's end. Ctrl+C cancels it and waits until its agent processes are gone; one more does not wait. Of a run that
  * `finishes`, the first ends it with the best so far, and the second cancels. Throws when it did not succeed.
  */
-async function runToEnd(trainer: Trainer, request: StartRun, finishes: boolean): Promise<Run> {
-  const { run_id, kind } = trainer.runs.start(request);
+export async function runToEnd(trainer: Trainer, request: StartRun, finishes: boolean): Promise<Run> {
+  const { run_id, kind } = trainer.runs.start(fromHere(request));
   const endProgress = showProgress(trainer.store, run_id, process.stderr);
   const cancel = () => void trainer.runs.cancel(run_id).catch(() => undefined); // it may have ended just now
   const finish = () => {

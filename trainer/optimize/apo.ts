@@ -16,9 +16,8 @@ import type { Proposer } from './proposer.ts';
 /** Searches for `beam_rounds`, unless the budget ends it (SearchOver) or nothing is left to win. */
 export async function apo(lab: Lab, proposer: Proposer, config: ApoConfig): Promise<void> {
   const tasks = lab.validation.slice(0, config.val_batch_size);
-  const source = lab.source();
-  await lab.validate(source, null);
-  let beam = [source];
+  await lab.validateSource();
+  let beam = [lab.source()];
   let batches = 0;
   for (let round = 1; round <= config.beam_rounds && !lab.solved; round++) {
     const children: Candidate[] = [];

@@ -19,7 +19,7 @@ const fruitless = 30;
 
 /** Searches until the budget ends it (SearchOver), nothing is left to win, or nothing new comes. */
 export async function gepa(lab: Lab, proposer: Proposer, config: GepaConfig): Promise<void> {
-  await lab.validate(lab.source(), null);
+  await lab.validateSource();
   const merges = new Merges(lab, config);
   const uses = new Map<Candidate, number>(); // as a parent
   let batches = 0;

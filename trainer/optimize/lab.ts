@@ -145,6 +145,13 @@ export class Lab {
     return true;
   }
 
+  /** Measures the source, which every candidate has to beat. Throws TrainerError 'bad_input' when no task gets a score: there is nothing to compare by. */
+  async validateSource(): Promise<void> {
+    const source = this.source();
+    await this.validate(source, null);
+    if (source.validation?.n === 0) throw new TrainerError('bad_input', `None of the ${this.validation.length} validation tasks got a score, so that no prompt can be told to be better: ${whyUnscored(source)}.`);
+  }
+
   /** Results on a batch of training tasks, and others known of the candidate that lost reward, the latest first: they cost nothing and show more of its faults. */
   evidence({ results }: Candidate, batch: readonly TaskResult[]): TaskResult[] {
     const others = results.filter((result) => result.part === 'train' && !this.isPerfect(result.reward) && !batch.some(({ task_id }) => task_id === result.task_id));
@@ -183,4 +190,9 @@ export class Lab {
     candidate.cost.seconds += seconds;
     this.pool.update(candidate, { validation: scoreIn(candidate, 'validation'), test: scoreIn(candidate, 'test') });
   }
+}
+
+function whyUnscored({ results }: Candidate): string {
+  const result = results.find(({ part }) => part === 'validation');
+  return result?.outcome === 'unscored' ? 'the agent returned no number and emitted no reward' : `the first one ended as ${result?.outcome}${result?.reason ? ` (${result.reason})` : ''}`;
 }

@@ -2,6 +2,7 @@ import type { ChatMessage } from '../protocol/chat.ts';
 import type { Rejection } from '../protocol/optimize.ts';
 import type { Prompt } from '../protocol/prompts.ts';
 import type { Texts } from './pool.ts';
+import { cut } from './transcript.ts';
 
 /** One rollout as the optimiser is shown it. */
 export interface Example { reward: number | null; outcome: string; reason: string | null; transcript: string }
@@ -48,10 +49,13 @@ Write the complete new prompt between <prompt> and </prompt>.
 ${rules(subject)}`);
 }
 
+/** An answer that is longer is shown to its author in part: it would fill the context, and be paid for again. */
+const answerCharacters = 40_000;
+
 /** What is said to an answer that cannot be used. */
 export function askToRepair(answer: string, { message }: Rejection): ChatMessage[] {
   return [
-    { role: 'assistant', content: answer },
+    { role: 'assistant', content: cut(answer, answerCharacters) },
     { role: 'user', content: `This cannot be used: ${message} Write the complete prompt again, between <prompt> and </prompt>, without that fault.` },
   ];
 }

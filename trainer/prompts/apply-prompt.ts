@@ -37,17 +37,16 @@ export function applyPrompt(fileText: string, prompt: Prompt, newText: string): 
   return [literalEdit(source, found, prompt, newText)];
 }
 
-const changed = (prompt: Prompt): TrainerError => new TrainerError('conflict', `The prompt ${prompt.name} in ${prompt.file} has changed since it was read. Find the prompts anew and apply to the present text.`);
+const changed = (prompt: Prompt): TrainerError => new TrainerError('conflict', `The prompt ${prompt.name} in ${prompt.file} has changed since it was read, or its text stands there more than once and has moved. Find the prompts anew and apply to the present text.`);
 
-/** The literal with the prompt's text; of several the one nearest to where it was. */
+/** The literal with the prompt's text. Of several with the same text only the one at the prompt's place: after the file has changed, which of them it is cannot be told. */
 function findLiteral(source: Source, prompt: Prompt): ReadPrompt | null {
   const literals = nodesOf(source.root, ['String', 'FormatString', 'ContinuedString', 'TemplateString', 'BinaryExpression']).filter((node) => isWhole(source, node));
-  literals.sort((a, b) => Math.abs(a.from - prompt.from) - Math.abs(b.from - prompt.from));
-  for (const node of literals) {
+  const same = literals.flatMap((node) => {
     const read = readPrompt(source, node, fillingOf(prompt));
-    if (read?.text === prompt.text && read.syntax === prompt.syntax) return read;
-  }
-  return null;
+    return read?.text === prompt.text && read.syntax === prompt.syntax ? [{ from: node.from, read }] : [];
+  });
+  return (same.find(({ from }) => from === prompt.from) ?? (same.length === 1 ? same[0] : null))?.read ?? null;
 }
 
 /** Not a part of a larger literal. */

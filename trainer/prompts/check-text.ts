@@ -12,6 +12,8 @@ import { templateVariables } from './engines.ts';
 export function checkText(prompt: Prompt, text: string, maxChars?: number): Rejection | null {
   const reject = (rule: Rejection['rule'], message: string): Rejection => ({ rule, prompt_id: prompt.prompt_id, message });
   if (text.trim() === '') return reject('no-answer', 'The text is empty.');
+  const stray = noText.exec(text)?.[0];
+  if (stray !== undefined && !prompt.text.includes(stray)) return reject('syntax', `The text has a character that is no text: U+${stray.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}.`);
   if (text === prompt.text) return reject('unchanged', 'The text is the one there is already.');
   if (maxChars !== undefined && text.length > maxChars) return reject('too-long', `The text has ${text.length} characters; the limit is ${maxChars}.`);
   const isTemplate = prompt.engine === 'jinja' || prompt.engine === 'mustache';
@@ -21,6 +23,9 @@ export function checkText(prompt: Prompt, text: string, maxChars?: number): Reje
   if (read.unknown.length > 0) return reject('variable-unknown', `Nothing fills in ${listed(read.unknown)}. ${prompt.variables.length > 0 ? `The variables are ${listed(prompt.variables.map(({ placeholder }) => placeholder))}.` : 'There are no variables here.'}`);
   return null;
 }
+
+/** Control characters, and halves of a character: files and servers refuse them or make something else of them. */
+const noText = /[\0-\x08\v\f\x0e-\x1f\x7f]|\p{Surrogate}/u;
 
 interface Variables { missing: string[]; unknown: string[] }
 

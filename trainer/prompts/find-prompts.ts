@@ -10,6 +10,7 @@ import { Modules } from './modules.ts';
 import type { Module, ReadFile } from './modules.ts';
 import { Reach } from './reach.ts';
 import { traceSinks } from './sinks.ts';
+import { decodeUtf8 } from './text-file.ts';
 import { Tracer } from './trace.ts';
 import { Uses } from './uses.ts';
 
@@ -68,10 +69,10 @@ function agentNamed(module: Module, name: string): { name: string; definitions: 
   return agentsOf(module).find((agent) => agent.name === name) ?? { name, definitions: definition === undefined ? [] : [definition] };
 }
 
-/** The text of a file of the workspace; null: there is none. */
+/** The text of a file of the workspace; null: there is none in UTF-8. */
 export function readFromDisk(workspace: string, path: string): string | null {
   try {
-    return readFileSync(join(workspace, path), 'utf8');
+    return decodeUtf8(readFileSync(join(workspace, path)));
   } catch {
     return null; // a name that is no file: an installed package, or a folder
   }

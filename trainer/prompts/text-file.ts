@@ -1,3 +1,8 @@
+/** The text of a file's bytes, its byte order mark included. Throws TypeError when they are not UTF-8: writing them back would change more than the prompt. */
+export function decodeUtf8(bytes: Uint8Array): string {
+  return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+}
+
 /** The text of a file that is a prompt: line breaks are `\n` whatever the file has, if it has one kind. */
 export function readTextFile(fileText: string): string {
   return hasCrlf(fileText) ? fileText.replaceAll('\r\n', '\n') : fileText;

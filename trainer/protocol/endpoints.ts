@@ -5,7 +5,7 @@ const EndpointUrl = z.url({ protocol: /^https?$/, error: 'give the URL of an Ope
 
 /** A model that one request names for itself. Its key stays in memory: it is written neither to the store nor to traces. */
 export const ChosenModel = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('endpoint'), url: EndpointUrl, name: z.string().optional(), api_key: z.string().optional() }),
+  z.object({ kind: z.literal('endpoint'), url: EndpointUrl, name: z.string().optional(), api_key: z.string().optional(), /** The variable of the trainer's environment that holds the key: unlike the key it is kept, for a run that goes on later. */ api_key_env: z.string().optional() }),
   /** A model of the editor: the client that asks also answers, see Ask. For a few rollouts by hand. */
   z.object({ kind: z.literal('editor'), id: z.string(), name: z.string() }),
 ]);

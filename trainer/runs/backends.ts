@@ -38,7 +38,7 @@ export function modelOfText(text: string, cwd: string): ModelSource {
 
 /** A model that the request itself names. Throws TrainerError 'bad_input' when it is the editor's and no editor asks. */
 export function modelOfChoice(choice: ChosenModel, editor: EditorModels | undefined): ModelSource {
-  if (choice.kind === 'endpoint') return { kind: 'endpoint', url: choice.url, model: choice.name ?? null, apiKey: choice.api_key ?? null };
+  if (choice.kind === 'endpoint') return { kind: 'endpoint', url: choice.url, model: choice.name ?? null, apiKey: choice.api_key ?? (choice.api_key_env === undefined ? null : process.env[choice.api_key_env] ?? null) };
   if (!editor) throw new TrainerError('bad_input', 'A model of the editor can only be used by a run that the editor starts.');
   return { kind: 'editor', name: choice.name, backend: editor.backend(choice) };
 }

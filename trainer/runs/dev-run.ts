@@ -55,8 +55,8 @@ export function modelOf({ model, policy, limit }: Pick<StartRun, 'model' | 'poli
 /** A request as it may be stored. */
 export function withoutSecret<R extends Pick<StartRun, 'model'>>(request: R): R {
   if (request.model?.kind !== 'endpoint') return request;
-  const { kind, url, name } = request.model;
-  return { ...request, model: { kind, url, name } };
+  const { kind, url, name, api_key_env } = request.model;
+  return { ...request, model: { kind, url, name, api_key_env } };
 }
 
 /** What a dry run needs of a request, and its configuration: the one it names, else the nearest to the agent, if there is one. */

@@ -11,7 +11,7 @@ export function promptsOf(agent: AgentSpec, workspace: string): Prompt[] {
 
 /** Those with the given ids, or all. Throws TrainerError 'bad_input' naming what there is. */
 export function choosePrompts(found: readonly Prompt[], ids: readonly string[] | undefined, agent: AgentSpec): Prompt[] {
-  if (found.length === 0) throw new TrainerError('bad_input', `No prompt was found that reaches a model call of ${agent.file}. Write it as a string or template literal in the code, or as a file that the code reads.`);
+  if (found.length === 0) throw new TrainerError('bad_input', `No prompt was found that reaches a model call of ${agent.file}. Write it as a string or template literal in the code, or as a file that the code reads; files must be in UTF-8.`);
   const unknown = ids?.find((id) => !found.some(({ prompt_id }) => prompt_id === id));
   if (unknown !== undefined) throw new TrainerError('bad_input', `There is no prompt ${unknown}. Found: ${found.map(({ prompt_id }) => prompt_id).join(', ')}.`);
   return found.filter(({ prompt_id }) => ids === undefined || ids.includes(prompt_id));

@@ -266,6 +266,7 @@ function endedBadly(session: Session, kind: Run['kind'], error: unknown): Partia
   if (stopped === 'close' && isResumable(kind)) return { status: 'interrupted', error: `The trainer was closed. Continue the run with: ${resumeCommand({ kind, run_id: session.run_id })}` };
   if (stopped !== null) return { status: 'cancelled', error: error instanceof TrainerError && error.code === 'cancelled' ? null : messageOf(error) };
   if (!(error instanceof TrainerError) && error instanceof Error) notice(session, 'warning', `Unexpected error: ${error.stack ?? error.message}`);
-  const advice = kind === 'optimize' ? ` What was measured is kept: continue with ${resumeCommand({ kind, run_id: session.run_id })}` : '';
-  return { status: 'failed', error: `${messageOf(error)}${advice}` };
+  const said = messageOf(error);
+  const advice = kind === 'optimize' && session.store.getSearch(session.run_id) ? `${/[.!?]$/.test(said) ? '' : '.'} What was measured is kept: continue with ${resumeCommand({ kind, run_id: session.run_id })}` : '';
+  return { status: 'failed', error: `${said}${advice}` };
 }

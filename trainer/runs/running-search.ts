@@ -8,7 +8,7 @@ import { TrainerError } from '../protocol/errors.ts';
 import type { Candidate, OptimizeRequest, SearchRecord } from '../protocol/optimize.ts';
 import { requireUsable } from './prompt-rules.ts';
 import type { LiveSearch } from './searches.ts';
-import type { Session } from './session.ts';
+import { notice, type Session } from './session.ts';
 
 export interface RunningSearchOptions {
   session: Session;
@@ -27,6 +27,7 @@ export class RunningSearch implements LiveSearch {
   readonly #options: RunningSearchOptions;
   #record: SearchRecord;
   #winner: Candidate | null = null;
+  #warned = false;
   readonly #scoring = new Set<Promise<unknown>>();
 
   constructor(options: RunningSearchOptions) {
@@ -108,8 +109,16 @@ export class RunningSearch implements LiveSearch {
   }
 
   #keep(candidate: Candidate): void {
-    const { store, run_id } = this.#options.session;
+    const { session, session: { store, run_id } } = this.#options;
     store.putCandidate(run_id, candidate, this.#now);
+    if (candidate.origin === 'source' && candidate.status === 'kept') this.#warnIfBroken(candidate, session);
+  }
+
+  /** A failure of the agent scores 0, as a bad prompt would have it: a bug must not look like one. */
+  #warnIfBroken({ results }: Candidate, session: Session): void {
+    if (this.#warned || results.length === 0 || results.some(({ outcome }) => outcome !== 'agent_error')) return;
+    this.#warned = true;
+    notice(session, 'warning', `With the prompts of today the agent failed on all ${results.length} tasks so far, the first time with: ${results[0]?.reason ?? 'no reason given'}. If the prompts are not to blame, end the search and mend the agent first.`);
   }
 
   #save(patch: Partial<SearchRecord>): void {

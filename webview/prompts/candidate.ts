@@ -80,7 +80,7 @@ export function candidateView(events: Events): { element: HTMLElement; update: (
     element.replaceChildren(
       h('h2', {}, t('Edit: {0}', title)),
       h('p', { class: 'quiet' }, t('Your text becomes a candidate below this one and is scored on the validation tasks. Variables must stay as they are written.')),
-      ...areas.flatMap(({ name, area }) => [h('h3', {}, name), area]),
+      ...areas.flatMap(({ name, area }) => [h('h3', { class: 'text-name' }, name), area]),
       h('p', { class: 'callout error', role: 'alert', hidden: true, id: 'edit-problem' }),
       h('div', { class: 'actions' }, button(t('Score it'), 'primary', () => {
         element.querySelector('vscode-button')?.toggleAttribute('disabled', true);

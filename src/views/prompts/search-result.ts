@@ -34,10 +34,23 @@ export function verdictOf(run: Run, search: Optimization): Verdict | null {
   const scores = `${number(baseline.score, 3)} → ${number(best.score, 3)}`;
   const proof = difference === null ? '' : t('{0}, 95 % CI {1} to {2}, p = {3}, on {4}.', signed(difference.mean, 3), signed(difference.ci95[0], 3), signed(difference.ci95[1], 3), compact(difference.p_value), heldOut(best.n));
   if (improved) return { tone: 'good', title: scores, text: [t('Better: {0}', proof), endText(result)].join(' ') };
-  const why = best.candidate_id === 'c0' || difference === null
-    ? t('No text scored better than the original: {0} on {1}.', number(baseline.score, 3), heldOut(baseline.n))
-    : t('{0} was best on validation, but the difference on held-out tasks could be chance: {1}, {2}', candidateTitle(best.candidate_id), scores, proof);
-  return { tone: 'none', title: t('No improvement found'), text: [why, endText(result)].join(' ') };
+  return withoutImprovement(search, result, scores, proof);
+}
+
+/** Why the prompts stay as they are, said no stronger than what was measured. */
+function withoutImprovement(search: Optimization, result: OptimizeResult, scores: string, proof: string): Verdict {
+  const { baseline, best, difference } = result;
+  const verdict = (title: string, ...text: string[]): Verdict => ({ tone: 'none', title, text: [...text, endText(result)].join(' ') });
+  if (baseline.score === null) return verdict(t('Nothing could be scored'), t('No held-out task got a score, so nothing can be said of any text.'));
+  const proposed = search.candidates.filter(({ origin }) => origin !== 'source');
+  if (proposed.every(({ status }) => status === 'rejected')) {
+    const rejected = proposed.length === 0 ? [] : [plural(proposed.length, 'The only proposal broke a rule.', 'All {0} proposals broke a rule.')];
+    return verdict(t('No new text was tried'), ...rejected, t('The original scores {0} on {1}.', number(baseline.score, 3), heldOut(baseline.n)));
+  }
+  const found = t('No improvement found');
+  if (best.candidate_id === 'c0') return verdict(found, t('No text scored better than the original: {0} on {1}.', number(baseline.score, 3), heldOut(baseline.n)));
+  if (difference === null) return verdict(t('No improvement shown'), t('{0} was best on validation, but fewer than two held-out tasks were scored with both texts: too few to tell.', candidateTitle(best.candidate_id)));
+  return verdict(found, t('{0} was best on validation, but the difference on held-out tasks could be chance: {1}, {2}', candidateTitle(best.candidate_id), scores, proof));
 }
 
 /** The same in a few words, for lists and messages. */
@@ -45,7 +58,7 @@ export function searchOutcome(run: Run): string {
   const result = resultOf(run);
   if (result === null) return isActive(run) ? t('under way') : statusText(run);
   if (result.improved) return `${number(result.baseline.score, 2)} → ${number(result.best.score, 2)}`;
-  return result.baseline.score === null ? t('no improvement') : t('{0}, no improvement', number(result.baseline.score, 2));
+  return result.baseline.score === null ? t('nothing scored') : t('{0}, no improvement', number(result.baseline.score, 2));
 }
 
 function withoutReport({ candidates, best }: Optimization): Verdict {

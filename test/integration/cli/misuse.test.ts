@@ -28,6 +28,10 @@ describe('the command line, used wrongly', function () {
     ['not a URL', ['dev', 'agent.py', '--data', 'tasks.jsonl', '--policy', 'http://', '--json'], /"http:\/\/" is not a URL/],
     ['a server without http://', ['dev', 'agent.py', '--data', 'tasks.jsonl', '--policy', '127.0.0.1:9/v1'], /the URL of a server begins with http:\/\//],
     ['no such port', ['serve', '--port', '70000'], /--port must be a whole number of at least 1 and at most 65535/],
+    ['a search without its tasks, of which nothing is kept', ['optimize', 'agent.py', '--data', 'none.jsonl', '--algorithm', 'baseline', '--policy', 'http://127.0.0.1:9/v1'], /none\.jsonl cannot be read: it does not exist\.$/],
+    ['another budget for a search that goes on', ['optimize', '--resume', 'ru-1', '--budget-tokens', '5'], /--resume does not take --budget-tokens\. Start a new search/],
+    ['a budget in money without prices', ['optimize', 'agent.py', '--data', 'tasks.jsonl', '--budget-usd', '1'], /--budget-usd needs the prices.*--price-input/],
+    ['a question that nobody can answer, before anything runs', ['optimize', 'agent.py', '--data', 'tasks.jsonl', '--apply'], /^agent-trainer: There is nobody to ask .* --yes/],
     ['no such file of tasks', ['dev', 'agent.py', '--data', 'none.jsonl', '--policy', 'http://127.0.0.1:9/v1', '--json'], /none\.jsonl cannot be read: it does not exist\.$/],
   ];
   for (const [what, args, message] of mistakes) {

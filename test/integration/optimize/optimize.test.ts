@@ -174,9 +174,9 @@ describe('searches for prompts', function () {
     assert.equal(model.calls.agent - calls.agent, whole.rollouts - paid);
   });
 
-  it('the command line finishes on Ctrl+C, shows the candidates, and applies the winner', async function () {
+  it('the command line finishes on Ctrl+C, shows the candidates, and applies the winner when it is asked to later', async function () {
     if (process.platform === 'win32') this.skip();
-    const child = command(workspace, ['optimize', 'agent.py', '--data', 'tasks.jsonl', '--budget', '3000', '--optimizer', `${model.url}#optimizer`, '--apply', '--yes']);
+    const child = command(workspace, ['optimize', 'agent.py', '--data', 'tasks.jsonl', '--budget', '3000', '--optimizer', `${model.url}#optimizer`]);
     let asked = false;
     const { stdout, stderr, code } = await outputOf(child, (text) => {
       // A candidate whose validation is far above the source's 0.15 shows on 30 held-out tasks.
@@ -187,11 +187,23 @@ describe('searches for prompts', function () {
     assert.match(stderr, /Ending with the best so far/);
     assert.match(stdout, /candidate +from +status/);
     assert.match(stdout, /c\d+ \* /);
-    assert.match(stderr, /Applied to agent\.py/);
+    assert.equal(readFileSync(path.join(workspace.folder, 'agent.py'), 'utf8'), pythonAgent);
+    const [, later] = /apply it with: agent-trainer (.*)/.exec(stdout)!;
+    const applying = await outputOf(command(workspace, [...later!.split(' '), '--yes']));
+    assert.match(applying.stderr, /Applied to agent\.py/);
     const applied = readFileSync(path.join(workspace.folder, 'agent.py'), 'utf8');
     const [, literal] = /PROMPT = """([\s\S]*?)"""/.exec(applied)!;
     assert.ok(trueScore(literal!) > 0.4, literal);
     assert.equal(applied.replace(literal!, ''), pythonAgent.replace(/(?<=PROMPT = """)[\s\S]*?(?=""")/, ''));
+  });
+
+  it('warns early of an agent that fails on every task, whatever its prompt', async () => {
+    workspace.write('agent.py', pythonAgent.replace('    return said["reward"]', '    raise KeyError("unlucky")\n    return said["reward"]'));
+    const told: string[] = [];
+    trainer.store.onEvent((event) => { if (event.type === 'notice' && event.level === 'warning') told.push(`${trainer.store.listCandidates(event.run_id).length} ${event.message}`); });
+    const result = await search();
+    assert.deepEqual([result.improved, result.baseline.score], [false, 0]);
+    assert.equal(told.filter((message) => /^1 With the prompts of today the agent failed on all \d+ tasks so far.*unlucky/.test(message)).length, 1, told.join('\n'));
   });
 
   it('says what is wrong with a request', async () => {

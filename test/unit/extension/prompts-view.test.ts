@@ -4,11 +4,11 @@ import { candidateRows } from '../../../src/views/prompts/candidate-rows.ts';
 import { costChart } from '../../../src/views/prompts/cost-chart.ts';
 import { lensState, lensText } from '../../../src/views/prompts/lens-text.ts';
 import { textParts, wordDiff } from '../../../src/views/prompts/prompt-text.ts';
-import { budgetView, verdictOf } from '../../../src/views/prompts/search-result.ts';
+import { budgetView, searchOutcome, verdictOf } from '../../../src/views/prompts/search-result.ts';
 import { appliedCandidate, historyItem, searchView } from '../../../src/views/prompts/search-view.ts';
 import { defaultSetup, patched, requestOf, setupView } from '../../../src/views/prompts/setup-view.ts';
 import { taskRows } from '../../../src/views/prompts/task-rows.ts';
-import { OptimizeRequest } from '../../../trainer/protocol/optimize.ts';
+import { OptimizeRequest, type OptimizeResult } from '../../../trainer/protocol/optimize.ts';
 import type { Run } from '../../../trainer/protocol/run.ts';
 import { aCandidate, aCost, aPrompt, aResult, aSearch, aSearchRun, aTaskResult, candidates, roomPrompt } from '../../fixtures/recorded-search.ts';
 
@@ -92,8 +92,18 @@ describe('the outcome of a search', () => {
     const chance = verdictOf(done({ result: aResult({ improved: false, difference: { mean: 0.02, ci95: [-0.05, 0.09], p_value: 0.4 } }) }), aSearch());
     assert.equal(chance?.title, 'No improvement found');
     assert.match(chance.text, /could be chance: 0\.550 → 0\.810, \+0\.020, 95 % CI −0\.050 to \+0\.090/);
-    const none = verdictOf(done({ result: aResult({ improved: false, difference: null }) }), aSearch());
-    assert.match(none?.text ?? '', /^No text scored better than the original: 0\.550 on 20 held-out tasks/);
+  });
+
+  it('is no more than what was measured: no winner, nothing tried, too few tasks, no score', () => {
+    const of = (result: Partial<OptimizeResult>, search = aSearch()) => { const verdict = verdictOf(done({ result: aResult({ improved: false, difference: null, ...result }) }), search); return `${verdict?.title}: ${verdict?.text}`; };
+    const source = { ...aResult().best, candidate_id: 'c0' };
+    assert.match(of({ best: source }), /^No improvement found: No text scored better than the original: 0\.550 on 20 held-out tasks/);
+    assert.match(of({}), /^No improvement shown: .*fewer than two held-out tasks/);
+    assert.match(of({ best: source }, aSearch({ candidates: [candidates.original] })), /^No new text was tried: The original scores 0\.550/);
+    assert.match(of({ best: source }, aSearch({ candidates: [candidates.original, candidates.rejected] })), /^No new text was tried: The only proposal broke a rule/);
+    const unscored = { baseline: { score: null, n: 0 }, best: { ...source, score: null, n: 0 } };
+    assert.match(of(unscored), /^Nothing could be scored/);
+    assert.equal(searchOutcome(done({ result: aResult({ improved: false, difference: null, ...unscored }) })), 'nothing scored');
   });
 
   it('is not made up for a search that ended without a report', () => {

@@ -53,6 +53,12 @@ describe('optimize: proposals', () => {
     });
   }
 
+  it('shows a very long answer to its author in part: it would fill the context', async () => {
+    const { asked } = await reflect(says(`Answer ${'x'.repeat(200_000)}`), says('Answer {question} briefly.'));
+    assert.ok(asked[1]!.join('').length < 60_000);
+    assert.match(asked[1]![1]!, /<prompt>\nAnswer xx[^]*characters left out[^]*<\/prompt>$/);
+  });
+
   it('runs no text twice', async () => {
     await reflect(says('Answer {question} briefly.'));
     const { candidate } = await reflect(says('Answer {question} briefly.'), says('Answer {question} in a word.'));

@@ -32,6 +32,12 @@ describe('checking a new text', () => {
     assert.equal(rule('"Answer all questions."', 'Answer all of the questions.', 'agent.py', 28), null);
   });
 
+  it('refuses what no file can hold and no server takes, unless it is there today', () => {
+    for (const stray of ['\0', '\x07', '\x1b[1m', '\ud800', '\udc00 ']) assert.equal(rule('"Answer all questions."', `Answer ${stray}.`), 'syntax', JSON.stringify(stray));
+    assert.equal(rule('"Answer all questions."', 'Answer\t🙂 é\u2028\r\nall.'), null);
+    assert.equal(rule('"Answer\\x07 all questions."', 'Answer\x07 all.'), null);
+  });
+
   it('names the variables that are missing', () => {
     const { prompt } = promptOf('f"Compare {task[\'a\']} with {task[\'b\']:>10}."');
     const rejection = checkText(prompt, 'Compare {task[\'a\']} with {b}.');

@@ -74,6 +74,29 @@ describe('overlays', () => {
     writeFileSync(join(workspace, 'agent.py'), agent);
   });
 
+  it('leave a prompt alone whose text stands there twice once the file has changed: they cannot be told apart', () => {
+    const twins = `${agent}\ndef other(task):\n    return OpenAI().chat.completions.create(model="m", messages=[{"role": "user", "content": "You are brief."}])\n`;
+    writeFileSync(join(workspace, 'agent.py'), twins);
+    const [twin] = findPrompts(workspace, 'agent.py', 'other');
+    assert(twin !== undefined);
+    const text = () => overlayOf(workspace, [twin], { [twin.prompt_id]: 'You are kind.' })[0]?.text;
+    assert.equal(text(), twins.replace('"content": "You are brief."', '"content": "You are kind."'));
+    writeFileSync(join(workspace, 'agent.py'), `# ${'x'.repeat(600)}\n${twins}`);
+    assert.throws(text, { code: 'conflict', message: /more than once/ });
+    writeFileSync(join(workspace, 'agent.py'), agent);
+  });
+
+  it('are not made of files in another encoding, which would come back with other characters', () => {
+    const [system] = found();
+    assert(system !== undefined);
+    writeFileSync(join(workspace, 'agent.py'), Buffer.from(`# caf\xe9\n${agent}`, 'latin1'));
+    assert.throws(() => overlayOf(workspace, [system], { [system.prompt_id]: 'You are kind.' }), { code: 'bad_input', message: /not in UTF-8/ });
+    assert.deepEqual(found(), []);
+    writeFileSync(join(workspace, 'agent.py'), `\ufeff${agent}`);
+    assert.match(overlayOf(workspace, found(), { [system.prompt_id]: 'You are kind.' })[0]?.text ?? '', /^\ufeffimport yaml/);
+    writeFileSync(join(workspace, 'agent.py'), agent);
+  });
+
   it('change one string of a YAML file and nothing else (500 texts)', () => {
     const pieces = ['Write', ' plainly.', '\n', '\n\n', '"', "'", ': ', '# ', '- ', '{a}', '\\', '  ', '\t', 'é', '🙂', '|', '>', '%', '@', '\n  indented', '---', 'null', '1'];
     const texts = fc.array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 12 }).map((parts) => parts.join('')).filter((text) => text.trim() !== '');
