@@ -7,6 +7,7 @@ import { pickDataFile } from '../runs/pick-data.ts';
 import type { Services } from '../services.ts';
 import { requestOf } from '../views/prompts/setup-view.ts';
 import { applyPrompts } from './apply-prompts.ts';
+import { modelsAgain } from './models-again.ts';
 import type { OnDesk, PromptDesk } from './prompt-desk.ts';
 
 /** Starts a search as it is set up. @throws TrainerError */
@@ -61,7 +62,8 @@ export async function applyCandidate(services: Services, { agent, workspace }: O
 /** Scores a text written by hand; resolves with the new candidate. @throws TrainerError when it breaks a rule */
 export async function scoreByHand(services: Services, { workspace }: OnDesk, run_id: string, parent: string, texts: Record<string, string>): Promise<string> {
   const client = await services.whileStarting(workspace, () => workspace.client());
-  const candidate = await client.call('optimize.add', { run_id, parent, texts });
+  const { run } = await client.call('runs.get', { run_id });
+  const candidate = await client.call('optimize.add', { run_id, parent, texts, models: await modelsAgain(services, client, run) });
   await workspace.searches.load(run_id, true);
   return candidate.candidate_id;
 }

@@ -1,6 +1,7 @@
 import { t } from '../../trainer/protocol/l10n.ts';
 import { TrainerError } from '../../trainer/protocol/errors.ts';
 import type { Services } from '../services.ts';
+import { modelsAgain } from '../prompts/models-again.ts';
 import { isResumable } from '../views/run-header.ts';
 import type { Workspace } from '../workspace.ts';
 import { mayRun } from './guards.ts';
@@ -31,9 +32,10 @@ export async function pauseRun(workspace: Workspace, run_id: string): Promise<vo
 /** @throws TrainerError */
 export async function continueRun(services: Services, workspace: Workspace, run_id: string): Promise<void> {
   if (!mayRun(services.vscode)) return;
-  const ended = !isActive((workspace.book.entries.get(run_id) ?? missing(run_id)).run);
+  const { run: before } = workspace.book.entries.get(run_id) ?? missing(run_id);
+  const ended = !isActive(before);
   const client = await services.whileStarting(workspace, () => workspace.client());
-  const run = await client.call('runs.resume', { run_id });
+  const run = await client.call('runs.resume', { run_id, models: ended ? await modelsAgain(services, client, before) : undefined });
   if (!ended) workspace.book.put(run); // of one that starts anew, events tell more by now
   else await showRun(services, workspace, run_id);
 }

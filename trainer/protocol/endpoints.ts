@@ -11,6 +11,10 @@ export const ChosenModel = z.discriminatedUnion('kind', [
 ]);
 export type ChosenModel = z.infer<typeof ChosenModel>;
 
+/** The models of a search that goes on, named again: their keys are not kept. */
+export const ModelsAgain = z.object({ model: ChosenModel.optional(), optimizer: ChosenModel.optional() });
+export type ModelsAgain = z.infer<typeof ModelsAgain>;
+
 /** Tasks that one run may do with a model of the editor: their terms allow use by a person, not in bulk. */
 export const mostEditorTasks = 5;
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Annotations } from './annotations.ts';
-import { Answer, ChosenModel, DebugLaunch, DebugRequest, EndpointCapabilities, FoundServer, ProbeRequest } from './endpoints.ts';
+import { Answer, ChosenModel, DebugLaunch, DebugRequest, EndpointCapabilities, FoundServer, ModelsAgain, ProbeRequest } from './endpoints.ts';
 import { CallTokens, CreditRule, TraceCredit } from './credit.ts';
 import { Candidate, Optimization, OptimizeCost, OptimizeRequest } from './optimize.ts';
 import { Prompt } from './prompts.ts';
@@ -51,7 +51,7 @@ export const rpcMethods = {
   /** No new rollout begins; those under way, and an update, finish. The run then says `pause: 'paused'`. */
   'runs.pause': { params: z.object({ run_id: z.string() }), result: Run },
   /** A paused run goes on; a training run that was interrupted, cancelled or failed goes on after its last checkpoint, a search where it was. */
-  'runs.resume': { params: z.object({ run_id: z.string() }), result: Run },
+  'runs.resume': { params: z.object({ run_id: z.string(), models: ModelsAgain.optional() }), result: Run },
   /** How many rollouts run at a time, from now on; running ones finish. */
   'runs.set_runners': { params: z.object({ run_id: z.string(), n: z.number().int().min(1).max(256) }), result: Run },
   /** Removes a run that has ended: record, rollouts, traces, checkpoints. */
@@ -70,7 +70,7 @@ export const rpcMethods = {
   /** Ends the search with the best so far, and makes the report. Resolves when it has. */
   'optimize.finish': { params: z.object({ run_id: z.string() }), result: Run },
   /** A text written by hand becomes a candidate and is scored on validation; possible while the search runs and afterwards. */
-  'optimize.add': { params: z.object({ run_id: z.string(), parent: z.string(), texts: z.record(z.string(), z.string()) }), result: Candidate },
+  'optimize.add': { params: z.object({ run_id: z.string(), parent: z.string(), texts: z.record(z.string(), z.string()), models: ModelsAgain.optional() }), result: Candidate },
   /** A pinned candidate is never dropped, and is a parent like the best. */
   'optimize.pin': { params: z.object({ run_id: z.string(), candidate_id: z.string(), pinned: z.boolean() }), result: Candidate },
   /** What the latest rollouts say about agents and lines of their source. */

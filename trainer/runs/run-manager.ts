@@ -1,11 +1,11 @@
 import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
-import type { DebugLaunch, DebugRequest } from '../protocol/endpoints.ts';
+import type { DebugLaunch, DebugRequest, ModelsAgain } from '../protocol/endpoints.ts';
 import { StartRun } from '../protocol/rpc.ts';
 import { Checkpoints } from '../algorithms/checkpoints.ts';
 import type { Checkpoint, Run } from '../protocol/run.ts';
-import type { Candidate } from '../protocol/optimize.ts';
+import { OptimizeRequest, type Candidate } from '../protocol/optimize.ts';
 import type { Prompt } from '../protocol/prompts.ts';
 import type { TaskList } from '../protocol/tasks.ts';
 import { parseAs } from '../protocol/validate.ts';
@@ -94,9 +94,9 @@ export class RunManager {
   }
 
   /** Lets a paused run go on; an ended training run goes on after its last checkpoint, a search where it was. */
-  resume(run_id: string, editor?: EditorModels): Run {
+  resume(run_id: string, editor?: EditorModels, models: ModelsAgain = {}): Run {
     const active = this.#active.get(run_id);
-    return active ? active.control.resume() : this.start({ kind: this.#require(run_id).kind, resume: run_id }, editor);
+    return active ? active.control.resume() : this.start(resumption(this.#require(run_id), models), editor);
   }
 
   /** The prompts that reach an agent (`path[:name]`). Throws TrainerError 'bad_input' when there is no such agent. */
@@ -111,13 +111,13 @@ export class RunManager {
   }
 
   /** Adds a candidate written by hand to a search; one that has ended goes on to score it. */
-  addCandidate(run_id: string, parent: string, texts: Record<string, string>, editor?: EditorModels): Candidate {
+  addCandidate({ run_id, parent, texts }: { run_id: string; parent: string; texts: Record<string, string> }, editor?: EditorModels, models: ModelsAgain = {}): Candidate {
     const live = this.searches.live(run_id);
     if (live) return live.add(parent, texts);
     const run = this.#require(run_id);
     if (!isOver(run)) throw this.#notHere(run, 'added to');
     const candidate = this.searches.addRecorded(run_id, parent, texts);
-    this.start({ kind: 'optimize', resume: run_id }, editor);
+    this.start(resumption(run, models), editor);
     return candidate;
   }
 
@@ -259,6 +259,10 @@ export class RunManager {
 }
 
 const prepare: Record<Run['kind'], (request: StartRun, workspace: string, editor?: EditorModels) => Prepared> = { dev: prepareDev, train: prepareTrain, eval: prepareEval, optimize: prepareOptimize };
+
+function resumption({ kind, run_id }: Run, { model, optimizer }: ModelsAgain): StartRun {
+  return { kind, resume: run_id, model, ...(optimizer ? { optimize: OptimizeRequest.parse({ optimizer }) } : {}) };
+}
 
 /** How a run that threw is recorded: stopped on purpose, or failed with its reason. */
 function endedBadly(session: Session, kind: Run['kind'], error: unknown): Partial<Run> {

@@ -28,7 +28,7 @@ export const handlers: Handlers = {
   'runs.get': ({ store, runs }, { run_id }) => ({ run: requireRun(store, run_id), steps: store.listSteps(run_id), checkpoints: runs.checkpoints(run_id) }),
   'runs.cancel': ({ runs }, { run_id }) => runs.cancel(run_id),
   'runs.pause': ({ runs }, { run_id }) => runs.pause(run_id),
-  'runs.resume': ({ runs, asks }, { run_id }) => runs.resume(run_id, asks),
+  'runs.resume': ({ runs, asks }, { run_id, models }) => runs.resume(run_id, asks, models),
   'runs.set_runners': ({ runs }, { run_id, n }) => runs.setRunners(run_id, n),
   'runs.delete': ({ runs }, { run_id }) => {
     runs.delete(run_id);
@@ -48,7 +48,7 @@ export const handlers: Handlers = {
   'prompts.list': ({ runs }, { agent }) => runs.prompts(agent),
   'optimize.get': ({ runs }, { run_id }) => runs.searches.get(run_id),
   'optimize.finish': ({ runs }, { run_id }) => runs.finish(run_id),
-  'optimize.add': ({ runs, asks }, { run_id, parent, texts }) => runs.addCandidate(run_id, parent, texts, asks),
+  'optimize.add': ({ runs, asks }, { run_id, parent, texts, models }) => runs.addCandidate({ run_id, parent, texts }, asks, models),
   'optimize.pin': ({ runs }, { run_id, candidate_id, pinned }) => runs.pinCandidate(run_id, candidate_id, pinned),
   'annotations.get': ({ annotations }) => annotations.read(),
   'models.probe': ({ probes }, params) => probes.get(params),

@@ -122,10 +122,10 @@ describe('searches for prompts', function () {
 
     const [id] = Object.keys(result.best.prompts);
     const good = `${result.best.prompts[id!]} The room must seat everybody. Give the answer as one line. Use the number of the room, not its nickname. Always call the room list first.`;
-    assert.throws(() => trainer.runs.addCandidate(run_id, 'c0', { [id!]: 'No placeholder.' }), (error) => error instanceof TrainerError && /\{request\}/.test(error.message));
-    assert.throws(() => trainer.runs.addCandidate(run_id, 'c0', { 'other.py#X': 'x' }), /no prompt other\.py#X/);
+    assert.throws(() => trainer.runs.addCandidate({ run_id, parent: 'c0', texts: { [id!]: 'No placeholder.' } }), (error) => error instanceof TrainerError && /\{request\}/.test(error.message));
+    assert.throws(() => trainer.runs.addCandidate({ run_id, parent: 'c0', texts: { 'other.py#X': 'x' } }), /no prompt other\.py#X/);
     const scored = until(({ candidate_id, validation, status }) => candidate_id === 'h1' && status === 'kept' && validation !== null);
-    assert.equal(trainer.runs.addCandidate(run_id, result.best.candidate_id, { [id!]: good }).status, 'proposed');
+    assert.equal(trainer.runs.addCandidate({ run_id, parent: result.best.candidate_id, texts: { [id!]: good } }).status, 'proposed');
     const hand = await scored;
     const after = OptimizeResult.parse((await ended(run_id)).result);
     assert.equal(hand.validation!.n, trainer.runs.searches.get(run_id).parts.validation.length);
@@ -151,6 +151,24 @@ describe('searches for prompts', function () {
     trainer.runs.resume(run_id);
     const result = OptimizeResult.parse((await ended(run_id)).result);
     assert.ok(result.candidates >= before && result.rollouts <= 130);
+  });
+
+  it('goes on with the key that is named again: none is kept', async () => {
+    model.requireKey('sk-secret');
+    const optimizer = { kind: 'endpoint', url: model.url, name: 'optimizer', api_key: 'sk-secret' } as const;
+    const found = until(({ candidate_id, minibatch }) => candidate_id === 'c1' && minibatch !== null);
+    const { run_id } = trainer.runs.start(request({ optimizer }));
+    await found;
+    model.failWith(503);
+    assert.equal((await trainer.runs.wait(run_id)).status, 'failed');
+    model.failWith(null);
+    assert.ok(!JSON.stringify(trainer.store.getRun(run_id)).includes('sk-secret'));
+    trainer.runs.resume(run_id);
+    assert.match((await trainer.runs.wait(run_id)).error ?? '', /Wrong key/);
+    trainer.runs.resume(run_id, undefined, { optimizer });
+    const { best } = OptimizeResult.parse((await ended(run_id)).result);
+    trainer.runs.addCandidate({ run_id, parent: best.candidate_id, texts: Object.fromEntries(Object.entries(best.prompts).map(([id, text]) => [id, `${text} Be exact.`])) }, undefined, { optimizer });
+    await ended(run_id);
   });
 
   it('killed and resumed it comes to the same as in one go, and pays for nothing twice', async function () {
