@@ -96,6 +96,21 @@ describe('export', () => {
     }
   });
 
+  it('ollama: the GGUF file, and a Modelfile with the chat template, the ends of an answer and the context', async () => {
+    await exportModel({ source, format: 'ollama', type: 'q8_0', out: at('mine') });
+    assert.deepEqual(readdirSync(at('mine')).sort(), ['Modelfile', 'mine.gguf']);
+    assert.equal((await loadModel(path.join(at('mine'), 'mine.gguf'))).config.family, 'qwen3');
+    assert.equal(readFileSync(path.join(at('mine'), 'Modelfile'), 'utf8'), [
+      'FROM ./mine.gguf',
+      'TEMPLATE """{{ range $i, $message := .Messages }}{{ if eq .Role "user" }}<|im_start|>user',
+      '{{ .Content }}<|im_end|>', '<|im_start|>assistant',
+      '{{ else if eq .Role "assistant" }}{{ .Content }}<|im_end|>',
+      '{{ else if eq .Role "system" }}<|im_start|>system',
+      '{{ .Content }}<|im_end|>',
+      '{{ end }}{{ end }}"""', 'PARAMETER stop "<|im_end|>"', 'PARAMETER num_ctx 256', '',
+    ].join('\n'));
+  });
+
   it('the command line: what a run has trained, else a folder', async () => {
     const run = path.join(folder, '.agent-trainer', 'runs', 'ru-1');
     mkdirSync(run, { recursive: true });
@@ -108,6 +123,7 @@ describe('export', () => {
     assert.equal((await exported('ru-1', '--format', 'hf', '--out', 'a')).stdout, `${at('a')}\n`);
     assert.ok(existsSync(path.join(at('a'), 'model.safetensors')));
     assert.equal((await exported('source', '--format', 'gguf', '--type', 'q8_0', '--out', 'b.gguf')).stdout, `${at('b.gguf')}\n`);
+    assert.match((await exported('ru-1', '--format', 'ollama', '--out', 'c')).stderr, /ollama create c -f c[/\\]Modelfile\n$/);
     assert.equal(readFileSync(at('b.gguf')).toString('latin1', 0, 4), 'GGUF');
   }).timeout(120_000);
 });
