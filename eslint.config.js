@@ -13,13 +13,14 @@ const allowed = {
   adapter: ['protocol', 'store'],
   engine: ['protocol'],
   models: ['protocol', 'engine'],
+  export: ['protocol', 'engine', 'models'],
   policy: ['protocol', 'engine', 'models'],
   evaluation: ['protocol'],
   algorithms: ['protocol', 'store', 'datasets', 'gateway', 'runner', 'adapter', 'policy', 'evaluation'],
   optimize: ['protocol', 'store', 'datasets', 'adapter', 'evaluation', 'prompts', 'algorithms'],
   runs: ['protocol', 'store', 'datasets', 'gateway', 'runner', 'adapter', 'policy', 'evaluation', 'prompts', 'algorithms', 'optimize'],
   server: ['protocol', 'store', 'gateway', 'runs'],
-  cli: ['protocol', 'store', 'datasets', 'evaluation', 'prompts', 'runs', 'server'],
+  cli: ['protocol', 'store', 'datasets', 'evaluation', 'prompts', 'export', 'runs', 'server'],
 };
 
 const folders = Object.keys(allowed);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { elementCount } from '../engine/tensor.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import { openForReading, readAt } from './file-bytes.ts';
-import { bfloat16ToFloat32, float16ToFloat32, float32ToFloat16 } from './half.ts';
+import { bfloat16ToFloat32, float16ToFloat32, float32ToBfloat16, float32ToFloat16 } from './half.ts';
 import type { WeightFile } from './weight-file.ts';
 
 /** Values are always float32 in memory, whatever the file holds. */
@@ -64,22 +64,33 @@ export async function readSafetensors(file: string): Promise<Map<string, NamedTe
   }
 }
 
-/** Writes tensors in the order given. F16 rounds to nearest even. */
-export async function writeSafetensors(file: string, tensors: ReadonlyMap<string, NamedTensor>, dtype: 'F32' | 'F16' = 'F32'): Promise<void> {
+export type SafetensorsType = 'F32' | 'F16' | 'BF16';
+
+/** A tensor to write: little-endian bytes in parts, asked for when it is its turn. */
+export interface TensorBytes { name: string; dtype: SafetensorsType; shape: readonly number[]; parts: () => Iterable<Uint8Array> | AsyncIterable<Uint8Array> }
+
+/** Writes tensors in the order given. The 16-bit types round to nearest even. */
+export async function writeSafetensors(file: string, tensors: ReadonlyMap<string, NamedTensor>, dtype: SafetensorsType = 'F32'): Promise<void> {
+  await writeTensorBytes(file, [...tensors].map(([name, { shape, data }]) => ({ name, dtype, shape, parts: () => [encode(dtype, data)] })));
+}
+
+/** Writes tensors of which no more than one part is in memory at a time. */
+export async function writeTensorBytes(file: string, tensors: readonly TensorBytes[]): Promise<void> {
   const header: Record<string, unknown> = { __metadata__: { format: 'pt' } };
-  const parts: Buffer[] = [];
   let offset = 0;
-  for (const [name, { shape, data }] of tensors) {
-    const part = dtype === 'F32' ? bytes(data) : bytes(float32ToFloat16(data));
-    header[name] = { dtype, shape, data_offsets: [offset, offset + part.length] };
-    offset += part.length;
-    parts.push(part);
+  for (const { name, dtype, shape } of tensors) {
+    const length = elementCount(shape) * (bytesOf[dtype] as number);
+    header[name] = { dtype, shape, data_offsets: [offset, offset + length] };
+    offset += length;
   }
   const json = Buffer.from(JSON.stringify(header));
   const padded = Buffer.concat([json, Buffer.alloc((8 - (json.length % 8)) % 8, ' ')]);
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(padded.length));
-  await writeFile(file, [length, padded, ...parts], { flush: true });
+  await writeFile(file, (async function* () {
+    yield Buffer.concat([length, padded]);
+    for (const { parts } of tensors) yield* parts();
+  })(), { flush: true });
 }
 
 async function readHeader(handle: FileHandle, refuse: Refuse): Promise<{ entries: Map<string, Entry>; dataStart: number }> {
@@ -125,6 +136,7 @@ function decode(dtype: string, raw: Buffer<ArrayBuffer>, into: Float32Array): vo
   else bfloat16ToFloat32(new Uint16Array(raw.buffer), into);
 }
 
-function bytes(data: Float32Array | Uint16Array): Buffer {
+function encode(dtype: SafetensorsType, values: Float32Array): Buffer {
+  const data = dtype === 'F32' ? values : dtype === 'F16' ? float32ToFloat16(values) : float32ToBfloat16(values);
   return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
 }
