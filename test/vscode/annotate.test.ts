@@ -113,7 +113,7 @@ describe('annotations, dry runs with a chosen model, and debugging in a real VS 
 
   it('"Dry run with…" offers the server found on this machine, shows what it can do, and runs the tasks asked for', async () => {
     await open().openFile('capitals.ts');
-    await lens('Dry run with…').click({ timeout: 60_000 });
+    await open().clickUntil(lens('Dry run with…'), row('tiny'));
     await title(/Which model/);
     await row(/tiny.*Ollama on this machine/s).waitFor({ timeout: 60_000 });
     await open().screenshot('model-picker-dark');
@@ -146,8 +146,8 @@ describe('annotations, dry runs with a chosen model, and debugging in a real VS 
   });
 
   it('they follow a run as it goes', async () => {
-    await lens('Dry run with…').click();
-    await row('tiny').click({ timeout: 60_000 });
+    await open().clickUntil(lens('Dry run with…'), row('tiny'));
+    await row('tiny').click();
     await row('Dry run with this model').click({ timeout: 60_000 });
     await enter('6');
     await open().webview('.tree', 90_000);
@@ -189,8 +189,8 @@ describe('annotations, dry runs with a chosen model, and debugging in a real VS 
     await enter(`:${breakpointLine}`);
     await page.keyboard.press('F9');
     await page.locator('.codicon-debug-breakpoint, .codicon-debug-breakpoint-unverified').first().waitFor();
-    await lens('Debug rollout').click();
-    await row('tiny').click({ timeout: 60_000 });
+    await open().clickUntil(lens('Debug rollout'), row('tiny'));
+    await row('tiny').click();
     await row('Debug with this model').click({ timeout: 60_000 });
     await title(/Which task/);
     await enter('1');
@@ -204,14 +204,17 @@ describe('annotations, dry runs with a chosen model, and debugging in a real VS 
   });
 
   it('a language model of VS Code answers a few rollouts, and no more than that', async () => {
-    await lens('Dry run with…').click();
-    await row(/Atlas/).click({ timeout: 60_000 });
+    await open().clickUntil(lens('Dry run with…'), row(/Atlas/));
+    await row(/Atlas/).click();
     await title(/How many tasks/);
     const input = open().page.locator('.quick-input-widget input').first();
     await input.fill('6');
     await open().page.locator('.quick-input-message', { hasText: 'from 1 to 5' }).waitFor();
-    await enter('2');
+    await input.fill('2');
+    await open().page.locator('.quick-input-message', { hasText: 'from 1 to 5' }).waitFor({ state: 'detached' }); // as a person, who sees it accepted
+    await open().page.keyboard.press('Enter');
     const frame = await open().webview('.tree', 90_000);
+    await frame.locator('.chat-model, [role=treeitem]', { hasText: 'Atlas' }).first().waitFor({ timeout: 90_000 });
     await frame.locator('.status-text', { hasText: 'Finished' }).waitFor({ timeout: 90_000 });
     await open().openFile('capitals.ts');
     await lens(/13 rollouts/).waitFor({ timeout: 60_000 });

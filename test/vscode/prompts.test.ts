@@ -237,8 +237,7 @@ describe('prompts in a real VS Code', function () {
     const frame = await panel();
     await frame.locator('.verdict[data-tone=good]', { hasText: '0.550 → 0.810' }).waitFor();
     await frame.locator('.history li', { hasText: '0.55 → 0.81' }).waitFor();
-    await lens('0.55 → 0.81 · Review').click();
-    await frame.locator('[data-candidate=c4][aria-selected=true]').waitFor();
+    await open().clickUntil(lens('0.55 → 0.81 · Review'), frame.locator('[data-candidate=c4][aria-selected=true]'));
     await inAllThemes('prompts-done');
   });
 

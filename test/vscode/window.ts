@@ -89,6 +89,19 @@ export class VSCodeWindow {
     await this.page.locator('.quick-input-list .monaco-list-row').filter({ has: this.page.getByText(expected, { exact: true }) }).first().click({ timeout });
   }
 
+  /** Clicks until what that brings is there: a lens that is drawn anew at this moment takes no click. */
+  async clickUntil(target: Locator, shown: Locator, timeout = 90_000): Promise<void> {
+    for (const deadline = Date.now() + timeout; ;) {
+      try {
+        await target.click({ timeout: 30_000 });
+        await shown.waitFor({ timeout: 10_000 });
+        return;
+      } catch (error) {
+        if (Date.now() > deadline) throw error;
+      }
+    }
+  }
+
   /** Chooses an item of a context menu. A list that is drawn anew closes the menu, and a menu that has only just opened ignores clicks: both are tried again. */
   async contextMenu(on: Locator, item: string): Promise<void> {
     const entry = this.page.locator('.monaco-menu .action-label', { hasText: item }).first();

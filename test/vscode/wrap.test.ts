@@ -104,8 +104,7 @@ describe('making a function trainable and mending agents, in a real VS Code', fu
     await open().openFile('assistant.py');
     await lens('Make trainable').waitFor({ timeout: 60_000 });
     await inAllThemes('make-trainable-lens');
-    await lens('Make trainable').click();
-    await previewButton('Apply').waitFor({ timeout: 30_000 });
+    await open().clickUntil(lens('Make trainable'), previewButton('Apply'));
     await open().page.locator('.monaco-diff-editor .line-insert').first().waitFor();
     await inAllThemes('make-trainable-preview');
     await previewButton('Apply').click();
@@ -124,8 +123,8 @@ describe('making a function trainable and mending agents, in a real VS Code', fu
   });
 
   it('Discard changes nothing', async () => {
-    await lens('Make trainable').click();
-    await previewButton('Discard').click({ timeout: 30_000 });
+    await open().clickUntil(lens('Make trainable'), previewButton('Discard'));
+    await previewButton('Discard').click();
     await open().page.locator('.monaco-diff-editor').first().waitFor({ state: 'detached' });
     assert.equal(readFileSync(join(folder, 'assistant.py'), 'utf8'), assistant);
   });
