@@ -5,14 +5,17 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startPromptServer, type PromptServer } from '../../../bench/fixtures/prompt-server.ts';
-import { trueScore, worldTasks } from '../../../bench/fixtures/prompt-world.ts';
+import { optimiserAnswer, trueScore, worldTasks } from '../../../bench/fixtures/prompt-world.ts';
+import type { Ask } from '../../../trainer/protocol/endpoints.ts';
 import { TrainerError } from '../../../trainer/protocol/errors.ts';
 import { OptimizeRequest, OptimizeResult, type Candidate } from '../../../trainer/protocol/optimize.ts';
 import type { StartRun, TrainerEvent } from '../../../trainer/protocol/rpc.ts';
 import type { Run } from '../../../trainer/protocol/run.ts';
 import { openTrainer, type Trainer } from '../../../trainer/server/trainer.ts';
 import { openStore } from '../../../trainer/store/store.ts';
+import { completion } from '../../fixtures/openai-server.ts';
 import { makeWorkspace, type Workspace } from '../runs/workspace.ts';
+import { Client } from '../server/client.ts';
 import { nodeAgent, pythonAgent } from './agents.ts';
 
 const cli = fileURLToPath(new URL('../../../trainer/cli/main.ts', import.meta.url));
@@ -169,6 +172,39 @@ describe('searches for prompts', function () {
     const { best } = OptimizeResult.parse((await ended(run_id)).result);
     trainer.runs.addCandidate({ run_id, parent: best.candidate_id, texts: Object.fromEntries(Object.entries(best.prompts).map(([id, text]) => [id, `${text} Be exact.`])) }, undefined, { optimizer });
     await ended(run_id);
+  });
+
+  it('a model of the editor rewrites prompts through the connection that started the search, and the one that lets it go on', async () => {
+    const editor = { kind: 'editor', id: 'copilot/gpt', name: 'gpt-editor' } as const;
+    const connect = async () => {
+      const client = await Client.connect(trainer);
+      const asked: string[] = [];
+      client.socket.on('message', (data: Buffer) => {
+        const { ask } = JSON.parse(data.toString()) as Partial<Ask>;
+        if (!ask) return;
+        asked.push(ask.model);
+        const question = ask.request.messages[0]?.content;
+        assert.ok(typeof question === 'string');
+        const content = optimiserAnswer(question, JSON.stringify(ask.request.messages), asked.length);
+        void client.call('models.answer', { ask_id: ask.ask_id, outcome: { completion: completion('gpt-editor', { content }) as never } });
+      });
+      return { client, asked };
+    };
+    const first = await connect();
+    const found = until(({ candidate_id, minibatch }) => candidate_id === 'c1' && minibatch !== null);
+    const { run_id } = await first.client.call('runs.start', request({ optimizer: editor }));
+    await found;
+    model.failWith(503);
+    assert.equal((await trainer.runs.wait(run_id)).status, 'failed');
+    await first.client.close();
+    model.failWith(null);
+    const second = await connect();
+    await second.client.call('runs.resume', { run_id, models: { optimizer: editor } });
+    const result = OptimizeResult.parse((await ended(run_id)).result);
+    await second.client.close();
+    assert.ok(first.asked.length > 0 && second.asked.length > 0);
+    assert.deepEqual([...new Set([...first.asked, ...second.asked])], ['copilot/gpt']);
+    assert.ok(result.candidates > 1 && model.calls.optimizer === 0);
   });
 
   it('killed and resumed it comes to the same as in one go, and pays for nothing twice', async function () {
