@@ -5,11 +5,11 @@ import { parameterShapes } from './parameters.ts';
 /** A decoder's parameters as one graph has them: how a matrix is kept, and whether factors are added to it, is theirs alone to know. */
 export interface Weights {
   /** A vector: of a norm, or a bias. `name` as Hugging Face gives it. */
-  value(name: string): Value;
+  value: (name: string) => Value;
   /** x [..., in] · Wᵀ -> [..., out], where `name` is that of W [out, in]. */
-  linear(x: Value, name: string): Value;
+  linear: (x: Value, name: string) => Value;
   /** Rows of the matrix `name` [V, D] at `ids` int32 [...i]: [...i, D]. */
-  rows(name: string, ids: Value): Value;
+  rows: (name: string, ids: Value) => Value;
 }
 
 /** Weights of which each is one whole value of the graph. */
