@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { decoderConfig, type DecoderConfig } from '../../../trainer/models/decoder-config.ts';
 import { Detokenizer } from '../../../trainer/models/detokenizer.ts';
+import { wholeModel } from '../../../trainer/models/policy-weights.ts';
 import type { ParameterBlock } from '../../../trainer/models/weights.ts';
 import { DecodeModel } from '../../../trainer/policy/decode-model.ts';
 import { Learner } from '../../../trainer/policy/learner.ts';
@@ -17,7 +18,7 @@ class Harness {
   readonly sampler: Sampler;
 
   constructor(config: DecoderConfig, weights: ParameterBlock, { slots = 8, stopIds = [] as number[] } = {}) {
-    this.model = new DecodeModel(config, weights, engine, slots);
+    this.model = new DecodeModel(config, wholeModel(weights), engine, slots);
     // Token n prints as the letter at n, so that stop strings can be written down.
     this.sampler = new Sampler(this.model, stopIds, () => new Detokenizer((id) => Uint8Array.of(97 + (id % 26))), (event) => this.#collect(event));
   }
@@ -89,7 +90,7 @@ describe('sampler', () => {
 
   it('agrees with the trainer at any temperature', async () => {
     const weights = smallWeights();
-    const learner = new Learner(smallConfig, weights, engine);
+    const learner = new Learner(smallConfig, wholeModel(weights), engine);
     for (const temperature of [1, 0.6, 0]) {
       const { tokens, logprobs } = await harness(smallConfig, weights).sample({ prompt, max_tokens: 20, temperature });
       const row = { tokens: [...prompt, ...tokens], mask: [...prompt.map(() => 0), ...tokens.map(() => 1)], temperature };

@@ -1,0 +1,103 @@
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
+import type { GraphBuilder, Value } from '../engine/graph.ts';
+import type { Tensor } from '../engine/tensor.ts';
+import { TrainerError } from '../protocol/errors.ts';
+import { loraTargets, type LoraTarget } from '../protocol/lora-config.ts';
+import type { DecoderConfig } from './decoder-config.ts';
+import type { Weights } from './decoder.ts';
+import { parameterShapes } from './parameters.ts';
+import { allocateBlock, type ParameterBlock } from './weights.ts';
+
+/** Low-rank adaptation (Hu et al. 2021): W x becomes W x + scale · B (A x), with A [rank, in] and B [out, rank], for the layers named by `targets`. */
+export interface LoraSettings {
+  rank: number;
+  alpha: number;
+  targets: readonly LoraTarget[];
+  /** Scale alpha / √rank (Kalajdzievski 2023) instead of alpha / rank. */
+  rslora: boolean;
+}
+
+/** Trained factors, by the names of `factorShapes`. */
+export interface Adapter { settings: LoraSettings; factors: ParameterBlock }
+
+export function loraScale({ rank, alpha, rslora }: LoraSettings): number {
+  return alpha / (rslora ? Math.sqrt(rank) : rank);
+}
+
+/** The layers that `target_modules` names, in the order of `loraTargets`. Throws TrainerError `bad_input` for one that no decoder has. */
+export function targetsOf(target_modules: 'all-linear' | readonly string[]): LoraTarget[] {
+  if (target_modules === 'all-linear') return [...loraTargets];
+  const unknown = target_modules.find((name) => !loraTargets.some((target) => target === name));
+  if (unknown !== undefined || target_modules.length === 0) {
+    throw new TrainerError('bad_input', `target_modules ${unknown === undefined ? 'names no layer' : `names "${unknown}", which the model does not have`}. Choose among ${loraTargets.join(', ')}, or give "all-linear".`);
+  }
+  return loraTargets.filter((target) => target_modules.includes(target));
+}
+
+/** Names and shapes of the factors: those of PEFT, less its prefix "base_model.model.". */
+export function factorShapes(config: DecoderConfig, { rank, targets }: LoraSettings): Map<string, number[]> {
+  const shapes = new Map<string, number[]>();
+  for (const [name, [out = 0, input = 0]] of parameterShapes(config)) {
+    if (!isTarget(name, targets)) continue;
+    const { a, b } = factorsOf(name);
+    shapes.set(a, [rank, input]);
+    shapes.set(b, [out, rank]);
+  }
+  return shapes;
+}
+
+/** A uniform in ±1/√in (Kaiming's with a = √5, as in PEFT), B zero: the model is at first exactly the one without factors. The same seed gives the same factors. */
+export function initialFactors(config: DecoderConfig, settings: LoraSettings, seed: number): ParameterBlock {
+  const block = allocateBlock(factorShapes(config, settings));
+  const rng = xoroshiro128plus(Math.imul(seed ^ 0x2545f491, 0x9e3779b1));
+  for (let i = 0; i < 32; i++) rng.next(); // nearby seeds start with nearby states
+  for (const [name, { data, shape }] of block.tensors) {
+    if (!name.endsWith('.lora_A.weight')) continue;
+    const bound = 1 / Math.sqrt(shape[1] as number);
+    for (let i = 0; i < data.length; i++) data[i] = bound * (2 * uniformFloat64(rng) - 1);
+  }
+  return block;
+}
+
+/** Weights whose targets have factors added to them. */
+export function withFactors(b: GraphBuilder, weights: Weights, factor: (name: string) => Value, settings: LoraSettings): Weights {
+  const alpha = loraScale(settings);
+  return {
+    ...weights,
+    linear(x, name) {
+      const product = weights.linear(x, name);
+      if (!isTarget(name, settings.targets)) return product;
+      const { a, b: up } = factorsOf(name);
+      return b.add(product, b.matmul(b.matmul(x, factor(a), { transB: true }), factor(up), { transB: true, alpha }));
+    },
+  };
+}
+
+/** Adds scale · B A to the values of the matrix `name`, in place and summed in float64; other parameters stay as they are. */
+export function addFactors(name: string, { data, shape: [out = 0, input = 0] }: Tensor<'float32'>, { settings, factors }: Adapter): void {
+  const names = factorsOf(name);
+  const [a, b] = [factors.tensors.get(names.a)?.data, factors.tensors.get(names.b)?.data];
+  if (!a || !b) return;
+  const { rank } = settings;
+  const scale = loraScale(settings);
+  const row = new Float64Array(input);
+  for (let o = 0; o < out; o++) {
+    row.fill(0);
+    for (let r = 0; r < rank; r++) {
+      const factor = scale * (b[o * rank + r] as number);
+      for (let i = 0; i < input; i++) row[i] = (row[i] as number) + factor * (a[r * input + i] as number);
+    }
+    for (let i = 0; i < input; i++) data[o * input + i] = (data[o * input + i] as number) + (row[i] as number);
+  }
+}
+
+function factorsOf(name: string): { a: string; b: string } {
+  const layer = name.slice(0, -'.weight'.length);
+  return { a: `${layer}.lora_A.weight`, b: `${layer}.lora_B.weight` };
+}
+
+function isTarget(name: string, targets: readonly LoraTarget[]): boolean {
+  const [module, kind] = name.split('.').slice(-2);
+  return kind === 'weight' && targets.some((target) => target === module);
+}
