@@ -2,10 +2,11 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { TrainerError } from '../protocol/errors.ts';
+import { targetsOf } from '../protocol/lora-config.ts';
 import { parseAs } from '../protocol/validate.ts';
 import { readJson } from './config.ts';
 import type { DecoderConfig } from './decoder-config.ts';
-import { factorShapes, targetsOf, type Adapter } from './lora.ts';
+import { factorShapes, type Adapter } from './lora.ts';
 import { openSafetensors, writeSafetensors } from './safetensors.ts';
 import { allocateBlock } from './weights.ts';
 

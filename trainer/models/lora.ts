@@ -2,8 +2,7 @@ import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import type { GraphBuilder, Value } from '../engine/graph.ts';
 import type { Tensor } from '../engine/tensor.ts';
-import { TrainerError } from '../protocol/errors.ts';
-import { loraTargets, type LoraTarget } from '../protocol/lora-config.ts';
+import type { LoraTarget } from '../protocol/lora-config.ts';
 import type { DecoderConfig } from './decoder-config.ts';
 import type { Weights } from './decoder.ts';
 import { parameterShapes } from './parameters.ts';
@@ -23,16 +22,6 @@ export interface Adapter { settings: LoraSettings; factors: ParameterBlock }
 
 export function loraScale({ rank, alpha, rslora }: LoraSettings): number {
   return alpha / (rslora ? Math.sqrt(rank) : rank);
-}
-
-/** The layers that `target_modules` names, in the order of `loraTargets`. Throws TrainerError `bad_input` for one that no decoder has. */
-export function targetsOf(target_modules: 'all-linear' | readonly string[]): LoraTarget[] {
-  if (target_modules === 'all-linear') return [...loraTargets];
-  const unknown = target_modules.find((name) => !loraTargets.some((target) => target === name));
-  if (unknown !== undefined || target_modules.length === 0) {
-    throw new TrainerError('bad_input', `target_modules ${unknown === undefined ? 'names no layer' : `names "${unknown}", which the model does not have`}. Choose among ${loraTargets.join(', ')}, or give "all-linear".`);
-  }
-  return loraTargets.filter((target) => target_modules.includes(target));
 }
 
 /** Names and shapes of the factors: those of PEFT, less its prefix "base_model.model.". */

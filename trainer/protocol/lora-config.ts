@@ -1,12 +1,24 @@
 import { z } from 'zod';
+import { TrainerError } from './errors.ts';
 
 /** Linear layers that LoRA can be given, by the names of PEFT; every family has them all. */
 export const loraTargets = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'] as const;
 export type LoraTarget = (typeof loraTargets)[number];
 
+/** The layers that `target_modules` names, in the order of `loraTargets`. Throws TrainerError `bad_input` for one that no decoder has. */
+export function targetsOf(target_modules: 'all-linear' | readonly string[]): LoraTarget[] {
+  if (target_modules === 'all-linear') return [...loraTargets];
+  const unknown = target_modules.find((name) => !loraTargets.some((target) => target === name));
+  if (unknown !== undefined || target_modules.length === 0) {
+    throw new TrainerError('bad_input', `target_modules ${unknown === undefined ? 'names no layer' : `names "${unknown}", which the model does not have`}. Choose among ${loraTargets.join(', ')}, or give "all-linear".`);
+  }
+  return loraTargets.filter((target) => target_modules.includes(target));
+}
+
 const TargetModules = z.union([z.literal('all-linear'), z.array(z.enum(loraTargets)).min(1)], {
   error: ({ input }) => {
-    const unknown = (Array.isArray(input) ? input : [input]).find((name) => !loraTargets.some((target) => target === name));
+    const given: unknown[] = Array.isArray(input) ? input : [input];
+    const unknown = given.find((name) => !loraTargets.some((target) => target === name));
     return `${unknown === undefined ? 'names no layer' : `${JSON.stringify(unknown)} is no linear layer`}: give "all-linear", or a list of ${loraTargets.join(', ')}`;
   },
 });
