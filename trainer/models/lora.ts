@@ -1,7 +1,7 @@
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import type { GraphBuilder, Value } from '../engine/graph.ts';
-import type { Tensor } from '../engine/tensor.ts';
+import { elementCount, type Tensor } from '../engine/tensor.ts';
 import type { LoraTarget } from '../protocol/lora-config.ts';
 import type { DecoderConfig } from './decoder-config.ts';
 import type { Weights } from './decoder.ts';
@@ -49,16 +49,34 @@ export function initialFactors(config: DecoderConfig, settings: LoraSettings, se
   return block;
 }
 
+/** B A x for A [rank, in] and B [out, rank], times `alpha`. */
+export type LowRank = (b: GraphBuilder, x: Value, down: Value, up: Value, alpha: number) => Value;
+
+export const lowRank: LowRank = (b, x, down, up, alpha) => b.matmul(b.matmul(x, down, { transB: true }), up, { transB: true, alpha });
+
+/**
+ * The same in an order of summation that does not depend on the number of rows, for a sampler whose answers repeat bit for bit. The CPU's kernels sum one row
+ * alone in another order, and more than 16 columns in an order that depends on how rows and columns are dealt to threads.
+ */
+export const steadyLowRank: LowRank = (b, x, down, up, alpha) => {
+  const rows = elementCount(x.shape.slice(0, -1));
+  const flat = b.reshape(x, [rows, -1]);
+  const two = rows === 1 ? b.concat([flat, flat], 0) : flat;
+  const rank = down.shape[0] as number;
+  const parts = Array.from({ length: Math.ceil(rank / 16) }, (_, i) => b.matmul(two, b.slice(down, 0, 16 * i, Math.min(16 * (i + 1), rank)), { transB: true }));
+  const product = b.matmul(parts.length === 1 ? parts[0] as Value : b.concat(parts, 1), up, { transB: true, alpha });
+  return b.reshape(rows === 1 ? b.slice(product, 0, 0, 1) : product, [...x.shape.slice(0, -1), -1]);
+};
+
 /** Weights whose targets have factors added to them. */
-export function withFactors(b: GraphBuilder, weights: Weights, factor: (name: string) => Value, settings: LoraSettings): Weights {
-  const alpha = loraScale(settings);
+export function withFactors(b: GraphBuilder, weights: Weights, factor: (name: string) => Value, settings: LoraSettings, product: LowRank = lowRank): Weights {
   return {
     ...weights,
     linear(x, name) {
-      const product = weights.linear(x, name);
-      if (!isTarget(name, settings.targets)) return product;
-      const { a, b: up } = factorsOf(name);
-      return b.add(product, b.matmul(b.matmul(x, factor(a), { transB: true }), factor(up), { transB: true, alpha }));
+      const whole = weights.linear(x, name);
+      if (!isTarget(name, settings.targets)) return whole;
+      const names = factorsOf(name);
+      return b.add(whole, product(b, x, factor(names.a), factor(names.b), loraScale(settings)));
     },
   };
 }

@@ -2,7 +2,7 @@ import type { GraphBuilder, Value } from '../engine/graph.ts';
 import type { Tensor } from '../engine/tensor.ts';
 import type { DecoderConfig } from './decoder-config.ts';
 import { wholeWeights, type Weights } from './decoder.ts';
-import { factorShapes, withFactors, type LoraSettings } from './lora.ts';
+import { factorShapes, steadyLowRank, withFactors, type LoraSettings } from './lora.ts';
 import { parameterShapes } from './parameters.ts';
 import type { ParameterBlock } from './weights.ts';
 
@@ -49,7 +49,7 @@ export function samplingWeights(b: GraphBuilder, { trainable, frozen }: PolicyWe
   const weight = wholeWeights(b, (name) => values.get(name) as Value);
   if (!frozen) return weight;
   const factors = new Map([...trainable.tensors].map(([name, { shape }]) => [name, b.input(name, 'float32', shape)]));
-  return withFactors(b, weight, (name) => factors.get(name) as Value, frozen.lora);
+  return withFactors(b, weight, (name) => factors.get(name) as Value, frozen.lora, steadyLowRank);
 }
 
 /** What a graph of `samplingWeights` is fed. */

@@ -3,16 +3,17 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { compile } from '../../../trainer/engine/executor.ts';
+import { GraphBuilder } from '../../../trainer/engine/graph.ts';
+import { wrap } from '../../../trainer/engine/tensor.ts';
 import { adapterBase, readAdapter, writeAdapter } from '../../../trainer/models/adapter-folder.ts';
 import { decoderConfig, families, type DecoderConfig } from '../../../trainer/models/decoder-config.ts';
-import { addFactors, factorShapes, initialFactors, loraScale, type LoraSettings } from '../../../trainer/models/lora.ts';
+import { addFactors, factorShapes, initialFactors, loraScale, steadyLowRank, type LoraSettings } from '../../../trainer/models/lora.ts';
 import { weightFeeds, type PolicyWeights } from '../../../trainer/models/policy-weights.ts';
 import { readSafetensors } from '../../../trainer/models/safetensors.ts';
 import { trainingGraph } from '../../../trainer/models/training-graph.ts';
 import type { ParameterBlock } from '../../../trainer/models/weights.ts';
 import { loraTargets, targetsOf } from '../../../trainer/protocol/lora-config.ts';
 import { microBatches } from '../../../trainer/policy/micro-batches.ts';
-import { wrap } from '../../../trainer/engine/tensor.ts';
 import { randomFactors } from '../../fixtures/lora.ts';
 import { referenceLogprobs } from './reference.ts';
 import { engine, randomTokens, smallConfig, smallWeights } from './small-model.ts';
@@ -62,6 +63,22 @@ describe('LoRA', () => {
       const merged = added(config, base, settings, trained.trainable);
       const [a, b] = [(await run(config, trained, tokens, false))['logprob']!, referenceLogprobs(config, merged, tokens).slice(1)];
       a.forEach((logprob, t) => near(logprob, b[t]!, 1e-5, family));
+    }
+  });
+
+  it('is sampled with the same bits for a row in any number of rows', async () => {
+    for (const [input, rank, out] of [[256, 16, 352], [1024, 64, 640], [640, 136, 96]] as const) {
+      const [down, up, x] = [smallNoise(rank * input, 5), smallNoise(out * rank, 6), smallNoise(input * 256, 7)];
+      let alone: Float32Array | undefined;
+      for (const rows of [1, 2, 4, 64, 256]) {
+        const b = new GraphBuilder();
+        b.output('y', steadyLowRank(b, b.input('x', 'float32', [rows, input]), b.input('down', 'float32', [rank, input]), b.input('up', 'float32', [out, rank]), 2));
+        const session = await compile(b, engine);
+        const { y } = await session.run({ x: wrap('float32', [rows, input], x.subarray(0, rows * input)), down: wrap('float32', [rank, input], down), up: wrap('float32', [out, rank], up) });
+        await session.release();
+        const first = (y!.data as Float32Array).slice(0, out);
+        assert.deepEqual(first, alone ??= first, `rank ${rank}, ${rows} rows`);
+      }
     }
   });
 
@@ -132,6 +149,11 @@ async function run(config: DecoderConfig, weights: PolicyWeights, tokens: number
   });
   await session.release();
   return Object.fromEntries(Object.entries(result).map(([name, { data }]) => [name, name === 'logprob' ? (data as Float32Array).slice(0, origins.length) : data as Float32Array]));
+}
+
+function smallNoise(length: number, seed: number): Float32Array {
+  let state = seed;
+  return Float32Array.from({ length }, () => (state = (state * 48271 + 11) % 2147483647) / 2147483647 - 0.5);
 }
 
 function added(config: DecoderConfig, base: ParameterBlock, settings: LoraSettings, factors: ParameterBlock): ParameterBlock {
