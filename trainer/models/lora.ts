@@ -56,15 +56,18 @@ export const lowRank: LowRank = (b, x, down, up, alpha) => b.matmul(b.matmul(x, 
 
 /**
  * The same in an order of summation that does not depend on the number of rows, for a sampler whose answers repeat bit for bit. The CPU's kernels sum one row
- * alone in another order, and more than 16 columns in an order that depends on how rows and columns are dealt to threads.
+ * alone in another order; where columns are dealt to threads, they sum more than 16 columns, or rows of more than 128 values, in an order that depends on how.
  */
 export const steadyLowRank: LowRank = (b, x, down, up, alpha) => {
   const rows = elementCount(x.shape.slice(0, -1));
   const flat = b.reshape(x, [rows, -1]);
   const two = rows === 1 ? b.concat([flat, flat], 0) : flat;
   const rank = down.shape[0] as number;
-  const parts = Array.from({ length: Math.ceil(rank / 16) }, (_, i) => b.matmul(two, b.slice(down, 0, 16 * i, Math.min(16 * (i + 1), rank)), { transB: true }));
-  const product = b.matmul(parts.length === 1 ? parts[0] as Value : b.concat(parts, 1), up, { transB: true, alpha });
+  const products = pieces(0, rank, 128).map(([from, to]) => {
+    const inner = pieces(from, to, 16).map(([first, end]) => b.matmul(two, part(b, down, 0, first, end), { transB: true }));
+    return b.matmul(inner.length === 1 ? inner[0] as Value : b.concat(inner, 1), part(b, up, 1, from, to), { transB: true, alpha });
+  });
+  const product = products.reduce((sum, term) => b.add(sum, term));
   return b.reshape(rows === 1 ? b.slice(product, 0, 0, 1) : product, [...x.shape.slice(0, -1), -1]);
 };
 
@@ -97,6 +100,14 @@ export function addFactors(name: string, { data, shape: [out = 0, input = 0] }: 
     }
     for (let i = 0; i < input; i++) data[o * input + i] = (data[o * input + i] as number) + (row[i] as number);
   }
+}
+
+function pieces(from: number, to: number, most: number): [number, number][] {
+  return Array.from({ length: Math.ceil((to - from) / most) }, (_, i) => [from + i * most, Math.min(from + (i + 1) * most, to)]);
+}
+
+function part(b: GraphBuilder, x: Value, axis: number, from: number, to: number): Value {
+  return from === 0 && to === x.shape[axis] ? x : b.slice(x, axis, from, to);
 }
 
 function factorsOf(name: string): { a: string; b: string } {
