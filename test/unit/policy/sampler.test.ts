@@ -212,7 +212,7 @@ describe('sampler', () => {
         get complete() { return seen.length === 9; },
       };
     };
-    const free = await harness(smallConfig, weights).sample({ id: 2, prompt });
+    const free = await harness(smallConfig, weights).sample({ prompt, seed: 2 });
     for (const temperature of [1, 0.7, 0]) {
       const h = harness(smallConfig, weights);
       const constraint = third();
