@@ -1,0 +1,28 @@
+"""Answers jobs, one JSON object a line, until standard input ends: the other side of peer-process.ts. Libraries may print: not to standard output."""
+import json
+import os
+import resource
+import sys
+import time
+
+_answers = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)
+
+
+def jobs():
+    for line in sys.stdin:
+        yield json.loads(line)
+
+
+def answer(result):
+    unit = 1 if sys.platform == "darwin" else 1024
+    result["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+    _answers.write(json.dumps(result) + "\n")
+    _answers.flush()
+
+
+def timed(work):
+    """What `work` returns, and its seconds of wall clock and of CPU (all threads)."""
+    start, before = time.perf_counter(), time.process_time()
+    result = work()
+    return result, {"seconds": time.perf_counter() - start, "cpu": time.process_time() - before}
