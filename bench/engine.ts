@@ -44,7 +44,7 @@ const total = (products: Product[]) => products.reduce((sum, p) => sum + flop(p)
 
 function noise(dims: readonly number[], scale: number): Tensor {
   const result = zeros('float32', dims);
-  fillNoise(result.data as Float32Array, scale);
+  fillNoise(result.data, scale);
   return result;
 }
 

@@ -11,15 +11,13 @@
  * `--peers` installs them on first use (5 GB). transformers gets the faster attention and cache of those it has, per batch; llama.cpp a GGUF file of ours.
  */
 import { parseArgs } from 'node:util';
-import { z } from 'zod';
 import { benchGguf, benchModel, benchShapes, type BenchSize } from './fixtures/bench-models.ts';
 import { median, significant } from './fixtures/statistics.ts';
-import type { PeerProcess } from './peers/peer-process.ts';
+import { Timed, type PeerProcess } from './peers/peer-process.ts';
 import { llamaCppSampler, ownSampler, transformersSampler } from './peers/samplers.ts';
 
 const PROMPT = 128;
 const NEW = 48;
-const Answer = z.object({ seconds: z.number(), cpu: z.number(), tokens: z.number(), settings: z.string().optional() });
 
 const { values: flags } = parseArgs({
   options: {
@@ -55,7 +53,7 @@ async function measure(size: BenchSize, all: readonly Contestant[], batch: numbe
     for (const { name, process, batches } of all) {
       if (!batches.includes(batch)) continue;
       const ask = async (new_tokens: number, seed: number) => {
-        const answer = await process.ask({ prompts: prompts(size, batch, seed), new_tokens, seed }, Answer);
+        const answer = await process.ask({ prompts: prompts(size, batch, seed), new_tokens, seed }, Timed);
         if (answer.tokens !== batch * new_tokens) throw new Error(`${name} made ${answer.tokens} tokens in place of ${batch * new_tokens}`);
         return answer;
       };
@@ -97,7 +95,7 @@ for (const size of flags.sizes.split(',') as BenchSize[]) {
     }
   }
   for (const { name, process } of all) {
-    const { peak_mb } = await process.ask({ prompts: prompts(size, 1, 0), new_tokens: 1, seed: 0 }, Answer);
+    const { peak_mb } = await process.ask({ prompts: prompts(size, 1, 0), new_tokens: 1, seed: 0 }, Timed);
     sized[`${name} peak_mb`] = Math.round(peak_mb);
     await process.close();
   }

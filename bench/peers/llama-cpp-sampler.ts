@@ -8,7 +8,7 @@ interface Sequence {
   evaluate(tokens: number[], options: { temperature: number; topK: number; topP: number; seed: number; yieldEogToken: boolean }): AsyncGenerator<number>;
 }
 interface Model { createContext(options: object): Promise<{ getSequence(): Sequence }> }
-interface Module { getLlama(options: object): Promise<{ loadModel(options: object): Promise<Model> }> }
+interface Module { getLlama: (options: object) => Promise<{ loadModel(options: object): Promise<Model> }> }
 
 const { entry, file, threads } = JSON.parse(process.argv[2] as string) as { entry: string; file: string; threads: number };
 const { getLlama } = await import(pathToFileURL(entry).href) as Module;

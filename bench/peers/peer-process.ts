@@ -5,6 +5,9 @@ import { z } from 'zod';
 /** Every answer of a measured process: peak_mb is the greatest resident memory of the process so far, in MB (10^6 bytes). */
 const Measured = z.looseObject({ peak_mb: z.number() });
 
+/** What is asked of every measured piece of work: seconds of wall clock and of CPU (all threads of the process). */
+export const Timed = z.object({ seconds: z.number(), cpu: z.number(), tokens: z.number(), settings: z.string().optional() });
+
 /**
  * A process that is measured: one JSON object a line to it, one back. Ours and the peers speak alike, so that each is alone in its process with its memory.
  * What it writes to standard error is shown only when it fails.
@@ -31,9 +34,9 @@ export class PeerProcess {
   /** Sends one job and waits for its answer. Throws with the process's last words when it ends instead. */
   async ask<T extends z.ZodRawShape>(job: object, answer: z.ZodObject<T>): Promise<z.infer<z.ZodObject<T>> & { peak_mb: number }> {
     this.#child.stdin?.write(`${JSON.stringify(job)}\n`);
-    const { value, done } = await this.#lines.next();
-    if (done) throw new Error(`${this.#child.spawnargs.join(' ')} ended with ${await this.#ended}: ${this.#errors}`);
-    const json: unknown = JSON.parse(value);
+    const line: IteratorResult<string, unknown> = await this.#lines.next();
+    if (line.done) throw new Error(`${this.#child.spawnargs.join(' ')} ended with ${await this.#ended}: ${this.#errors}`);
+    const json: unknown = JSON.parse(line.value);
     return { ...answer.parse(json), ...Measured.parse(json) };
   }
 

@@ -5,7 +5,7 @@ import sys
 import torch
 from transformers import AutoModelForCausalLM
 
-from serve import answer, jobs, timed
+from serve import answer, jobs, stopwatch
 
 job = json.loads(sys.argv[1])
 torch.set_num_threads(job["threads"])
@@ -15,12 +15,13 @@ model = AutoModelForCausalLM.from_pretrained(job["folder"], dtype=torch.float32,
 def generate(prompts, new_tokens, attention, cache):
     model.set_attn_implementation(attention)
     ids = torch.tensor(prompts)
+    stop = stopwatch()
     with torch.inference_mode():
-        made, time = timed(lambda: model.generate(
+        made = model.generate(
             ids, attention_mask=torch.ones_like(ids), do_sample=True, temperature=1.0, top_k=0, top_p=1.0, max_new_tokens=new_tokens, min_new_tokens=new_tokens,
             use_cache=True, pad_token_id=0, disable_compile=True, **({"cache_implementation": "static"} if cache == "static" else {}),
-        ))
-    return time, made.shape[0] * (made.shape[1] - ids.shape[1])
+        )
+    return stop(), made.shape[0] * (made.shape[1] - ids.shape[1])
 
 
 ways = [(attention, cache) for attention in ("sdpa", "eager") for cache in ("dynamic", "static")]
