@@ -11,10 +11,15 @@ export interface ProviderProfile {
   /** com.microsoft RotaryEmbedding. */
   readonly fusedRope: boolean;
   readonly split: boolean;
+  /** Gemm, which takes transposed matrices without a copy, where there is no FusedMatMul. */
+  readonly gemm: boolean;
 }
 
 export const profiles: Readonly<Record<Provider, ProviderProfile>> = {
-  cpu: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: true, fusedRope: true, split: true },
-  cuda: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true },
-  webgpu: { fusedMatMul: false, logSoftmax: false, fusedRmsNorm: false, fusedRope: false, split: false },
+  cpu: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: true, fusedRope: true, split: true, gemm: false },
+  cuda: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true, gemm: false },
+  webgpu: { fusedMatMul: false, logSoftmax: false, fusedRmsNorm: false, fusedRope: false, split: false, gemm: false },
 };
+
+/** Operators of the ONNX standard alone, for files that other programs read. */
+export const standardOperators: ProviderProfile = { fusedMatMul: false, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true, gemm: true };
