@@ -3,7 +3,7 @@ import path from 'node:path';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
 import type { DebugLaunch, DebugRequest, ModelsAgain } from '../protocol/endpoints.ts';
 import { StartRun } from '../protocol/rpc.ts';
-import { Checkpoints } from '../algorithms/checkpoints.ts';
+import { bestStep, Checkpoints } from '../algorithms/checkpoints.ts';
 import type { Checkpoint, Run } from '../protocol/run.ts';
 import { OptimizeRequest, type Candidate } from '../protocol/optimize.ts';
 import type { Prompt } from '../protocol/prompts.ts';
@@ -139,7 +139,10 @@ export class RunManager {
 
   /** Complete checkpoints of a run, oldest first; none of a run that trains nothing. */
   checkpoints(run_id: string): Checkpoint[] {
-    return new Checkpoints(checkpointFolder(runFolder(this.#context.workspace, run_id)), 1).list();
+    const steps = this.#context.store.listSteps(run_id);
+    const best = bestStep(steps);
+    return new Checkpoints(checkpointFolder(runFolder(this.#context.workspace, run_id)), 1).list()
+      .map((checkpoint) => ({ ...checkpoint, val_reward: steps.find(({ step }) => step === checkpoint.step)?.val_reward ?? null, best: checkpoint.step === best }));
   }
 
   /** Removes an ended run from the store, and its files. Throws TrainerError 'conflict' while it goes on. */
