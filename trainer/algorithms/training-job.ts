@@ -45,7 +45,8 @@ function bestUntil(steps: readonly StepMetrics[], last: number): number | null {
  * Puts the policy into the state that validated best, when that is asked for, and returns the step of the state it is in.
  * When the best checkpoint cannot be read, that is said, and the policy stays as it is.
  */
-export async function loadBest({ policy, source, config, checkpoints, notice }: TrainingJob, steps: number): Promise<number> {
+export async function loadBest(job: TrainingJob, steps: number): Promise<number> {
+  const { policy, source, config, checkpoints } = job;
   const last = steps - 1;
   const best = config.checkpoints.load_best_model_at_end ? bestUntil(source.store.listSteps(source.run_id), last) : null;
   if (best === null || best === last) return last;
@@ -53,11 +54,11 @@ export async function loadBest({ policy, source, config, checkpoints, notice }: 
   try {
     if (folder === undefined) throw new TrainerError('not_found', 'its checkpoint is not there');
     await policy.restore(folder);
-    notice('info', `The model of step ${best + 1} of ${steps} is kept: its reward on the validation tasks was the best. Since it was chosen by them, its score on them looks better than on other tasks.`);
+    job.notice('info', `The model of step ${best + 1} of ${steps} is kept: its reward on the validation tasks was the best. Since it was chosen by them, its score on them looks better than on other tasks.`);
     return best;
   } catch (error) {
     if (!(error instanceof TrainerError) || (error.code !== 'bad_input' && error.code !== 'not_found')) throw error;
-    notice('warning', `Step ${best + 1} validated best, but its model cannot be loaded, and that of the last step is kept: ${error.message}`);
+    job.notice('warning', `Step ${best + 1} validated best, but its model cannot be loaded, and that of the last step is kept: ${error.message}`);
     return last;
   }
 }

@@ -24,6 +24,8 @@ export const Run = z.object({
   end_time: z.number().nullable(),
   /** Why it failed or was interrupted. */
   error: z.string().nullable(),
+  /** The kind of that error, where it has one. */
+  error_code: z.string().nullish(),
   /** The object the CLI prints with --json, once there is one. */
   result: z.unknown().nullable(),
   /** `pausing`: no new rollout begins, what is under way finishes first; `paused`: nothing moves. Otherwise null or absent. */
