@@ -247,11 +247,11 @@ describe('GRPO loop', () => {
       for (const dies of ['before the checkpoint', 'before old ones are deleted', 'after all'] as const) {
         for (const at of [0, 1, 2, 3]) {
           const run = looking();
-          const { save } = run.job.checkpoints;
-          run.job.checkpoints.save = async function (policy, step, best) {
-            if (step !== at) return save.call(this, policy, step, best);
+          const save: Checkpoints['save'] = run.job.checkpoints.save.bind(run.job.checkpoints);
+          run.job.checkpoints.save = async (policy, step, best) => {
+            if (step !== at) return save(policy, step, best);
             if (dies === 'before old ones are deleted') mkdirSync(path.join(folder, `c${stores.length}`, `step-00000${step}`), { recursive: true });
-            if (dies === 'after all') await save.call(this, policy, step, best);
+            if (dies === 'after all') await save(policy, step, best);
             throw new TrainerError('internal', 'killed');
           };
           await assert.rejects(trainGrpo(run.job), /killed/);
