@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import { selfTest } from '../engine/self-test.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import type { DpoMetrics, ExampleSettings, PolicyInfo, PreferencePair, ScoredRow, SftMetrics, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
@@ -22,7 +23,6 @@ import { Sampler, type SampleEvent } from './sampler.ts';
 export type HostEvent = SampleEvent | { type: 'prompt'; id: number; prompt: number[]; max_tokens: number } | { type: 'invalid'; id: number; error: TrainerError };
 
 const scoringTokens = 4096; // per forward pass when only log-probabilities are wanted
-const cacheBudget = 2 ** 30; // bytes for keys and values
 const maxSlots = 32;
 
 /** One model with one set of weights in memory: the sampler draws with it, the learner changes it, or with LoRA the factors beside it. */
@@ -58,7 +58,7 @@ export class PolicyHost {
     const tokenizer = await openTokenizer(folder, config.vocab);
     const stopIds = tokenizer.eosId === null ? config.eosIds : [...config.eosIds, tokenizer.eosId];
     const engine = { provider, threads };
-    const decoder = new DecodeModel(config, weights, engine, slotsFor(config));
+    const decoder = new DecodeModel(config, weights, engine, slotsFor(config, totalmem()));
     const info = {
       model_type: config.family, parameters: base.flat.length, trainable_parameters: weights.trainable.flat.length, vocab_size: config.vocab, context_length: config.contextLength, provider, threads,
     };
@@ -136,7 +136,8 @@ export class PolicyHost {
   }
 }
 
-function slotsFor({ layers, kvHeads, headDim, contextLength }: DecoderConfig): number {
+/** Answers that may be sampled at a time: their keys and values, of 4096 tokens each, take an eighth of the machine's memory (bytes) at most, or 1 GiB. */
+export function slotsFor({ layers, kvHeads, headDim, contextLength }: DecoderConfig, memory: number): number {
   const bytesPerSlot = 2 * layers * kvHeads * headDim * Math.min(contextLength, 4096) * Float32Array.BYTES_PER_ELEMENT;
-  return Math.max(1, Math.min(maxSlots, Math.floor(cacheBudget / bytesPerSlot)));
+  return Math.max(1, Math.min(maxSlots, Math.floor(Math.max(2 ** 30, memory / 8) / bytesPerSlot)));
 }
