@@ -1,12 +1,14 @@
+import { profiles, type Provider } from '../engine/onnx/profile.ts';
 import { selfTest } from '../engine/self-test.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import type { DpoMetrics, ExampleSettings, PolicyInfo, PreferencePair, ScoredRow, SftMetrics, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
 import { initialFactors } from '../models/lora.ts';
-import { loadModel } from '../models/model-folder.ts';
+import { loadFrozen, loadModel } from '../models/model-folder.ts';
 import { wholeModel, type PolicyWeights } from '../models/policy-weights.ts';
 import { openTokenizer, type ModelTokenizer } from '../models/tokenizer.ts';
 import { allocateBlock, type ParameterBlock } from '../models/weights.ts';
+import { parameterCount } from '../models/parameters.ts';
 import { chatPrompt } from './chat-prompt.ts';
 import { readCheckpoint, writeCheckpoint } from './checkpoint.ts';
 import { DecodeModel } from './decode-model.ts';
@@ -51,14 +53,13 @@ export class PolicyHost {
   /** Throws TrainerError when the folder or the provider cannot be used. */
   static async open({ folder, provider, threads, lora }: WorkerOptions, emit: (event: HostEvent) => void): Promise<PolicyHost> {
     await selfTest({ provider, threads });
-    const { config, weights: base } = await loadModel(folder);
-    const weights = lora ? { trainable: initialFactors(config, lora, lora.seed), frozen: { base, lora } } : wholeModel(base);
+    const { config, weights } = await loadPolicy(folder, provider, lora);
     const tokenizer = await openTokenizer(folder, config.vocab);
     const stopIds = tokenizer.eosId === null ? config.eosIds : [...config.eosIds, tokenizer.eosId];
     const engine = { provider, threads };
     const decoder = new DecodeModel(config, weights, engine, slotsFor(config));
     const info = {
-      model_type: config.family, parameters: base.flat.length, trainable_parameters: weights.trainable.flat.length, vocab_size: config.vocab, context_length: config.contextLength, provider, threads,
+      model_type: config.family, parameters: parameterCount(config), trainable_parameters: weights.trainable.flat.length, vocab_size: config.vocab, context_length: config.contextLength, provider, threads,
     };
     return new PolicyHost(folder, info, weights, new Learner(config, weights, engine), decoder, tokenizer, stopIds, emit);
   }
@@ -123,6 +124,18 @@ export class PolicyHost {
     await this.#decoder.release();
     await this.#learner.release();
   }
+}
+
+async function loadPolicy(folder: string, provider: Provider, lora: WorkerOptions['lora']): Promise<{ config: DecoderConfig; weights: PolicyWeights }> {
+  if (!lora) {
+    const { config, weights } = await loadModel(folder);
+    return { config, weights: wholeModel(weights) };
+  }
+  const { base: type } = lora;
+  const formats = profiles[provider].frozen;
+  if (type !== 'float32' && !formats.includes(type)) throw new TrainerError('environment', `A base_dtype of "${type}" cannot be used with the provider "${provider}"${formats.length > 0 ? `, but ${formats.join(', ')} can` : ''}. Use "float32", or the provider "cpu".`);
+  const { config, base } = await loadFrozen(folder, type);
+  return { config, weights: { trainable: initialFactors(config, lora, lora.seed), frozen: { base, lora } } };
 }
 
 function slotsFor({ layers, kvHeads, headDim, contextLength }: DecoderConfig): number {

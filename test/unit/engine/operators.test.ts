@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import * as attention from '../../../trainer/engine/ops/attention.ts';
 import * as elementwise from '../../../trainer/engine/ops/elementwise.ts';
+import * as frozen from '../../../trainer/engine/ops/frozen.ts';
 import * as indexing from '../../../trainer/engine/ops/indexing.ts';
 import * as linear from '../../../trainer/engine/ops/linear.ts';
 import * as normalization from '../../../trainer/engine/ops/normalization.ts';
@@ -62,7 +63,7 @@ describe('engine: operators', () => {
         for (const input of call.inputs) if (input.source.kind === 'call') stack.push(input.source.call);
       }
     }
-    const families: Record<string, { name: string }>[] = [attention, elementwise, indexing, linear, normalization, reduce, shaping];
+    const families: Record<string, { name: string }>[] = [attention, elementwise, { frozenMatmul: frozen.frozenMatmul }, indexing, linear, normalization, reduce, shaping];
     const all = families.flatMap((family) => Object.values(family));
     const missing = all.map((op) => op.name).filter((name) => !used.has(name) && name !== 'stopGradient');
     assert.deepEqual(missing, []);

@@ -12,7 +12,7 @@ import { DecodeModel } from '../../../trainer/policy/decode-model.ts';
 import { grpoUpdate } from '../../../trainer/policy/grpo-update.ts';
 import { Learner } from '../../../trainer/policy/learner.ts';
 import { rowLogprobs } from '../../../trainer/policy/row-logprobs.ts';
-import { randomFactors } from '../../fixtures/lora.ts';
+import { frozenBase, randomFactors } from '../../fixtures/lora.ts';
 import { engine, randomTokens, smallConfig, smallWeights } from '../models/small-model.ts';
 
 const lora: LoraSettings = { rank: 4, alpha: 16, targets: loraTargets, rslora: false };
@@ -29,7 +29,7 @@ describe('policy with LoRA', () => {
     rmSync(folder, { recursive: true });
     for (const made of learners.splice(0)) await made.release();
   });
-  const fresh = (factors = initialFactors(smallConfig, lora, 1)): PolicyWeights => ({ trainable: factors, frozen: { base: smallWeights(), lora } });
+  const fresh = (factors = initialFactors(smallConfig, lora, 1)): PolicyWeights => ({ trainable: factors, frozen: { base: frozenBase(smallWeights()), lora } });
   const learnerOf = (weights: PolicyWeights) => {
     learners.push(new Learner(smallConfig, weights, engine));
     return learners.at(-1)!;
@@ -43,7 +43,7 @@ describe('policy with LoRA', () => {
 
   it('learns with a frozen model whose reference is the model without factors', async () => {
     const weights = fresh();
-    const before = weights.frozen!.base.flat.slice();
+    const before = structuredClone(weights.frozen!.base.tensors);
     const learner = learnerOf(weights);
     const reference = initialFactors(smallConfig, lora, 1);
     const rows = await rowsOf(learner);
@@ -56,7 +56,7 @@ describe('policy with LoRA', () => {
     const gain = rows.reduce((sum, row, i) => sum + row.advantages.reduce((s, a, t) => s + a * (now[i]![t]! - row.old_logprobs[t]!), 0), 0);
     assert.ok(gain > 1, String(gain));
     assert.ok((await grpoUpdate(learner, [rows], settings, reference)).kl! > 1e-4);
-    assert.deepEqual(weights.frozen!.base.flat, before);
+    assert.deepEqual(weights.frozen!.base.tensors, before);
     assert.deepEqual(await rowLogprobs(learner, bare, 1024, reference), plain);
     assert.equal(Object.keys(learner.optimizerState!.firstMoments).length, weights.trainable.tensors.size);
   });

@@ -41,6 +41,11 @@ export class OnnxEmitter {
     return this.#constant(`scalar ${dtype} ${value}`, () => tensor(dtype, [], [value]));
   }
 
+  /** A constant vector of one value. */
+  filled(count: number, value: number, dtype: DType): string {
+    return this.#constant(`filled ${dtype} ${count} ${value}`, () => tensor(dtype, [count], new Float64Array(count).fill(value)));
+  }
+
   #constant(name: string, make: () => Tensor): string {
     if (!this.initializers.has(name)) this.initializers.set(name, make());
     return name;

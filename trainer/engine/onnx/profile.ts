@@ -1,3 +1,5 @@
+import type { FrozenFormat } from '../ops/frozen.ts';
+
 /** An ONNX Runtime execution provider the engine can emit graphs for. */
 export type Provider = 'cpu' | 'webgpu' | 'cuda';
 
@@ -11,10 +13,14 @@ export interface ProviderProfile {
   /** com.microsoft RotaryEmbedding. */
   readonly fusedRope: boolean;
   readonly split: boolean;
+  /** com.microsoft MatMulNBits with float32 activations. */
+  readonly matMulNBits: boolean;
+  /** Formats of frozen matrices, tested on the provider. */
+  readonly frozen: readonly FrozenFormat[];
 }
 
 export const profiles: Readonly<Record<Provider, ProviderProfile>> = {
-  cpu: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: true, fusedRope: true, split: true },
-  cuda: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true },
-  webgpu: { fusedMatMul: false, logSoftmax: false, fusedRmsNorm: false, fusedRope: false, split: false },
+  cpu: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: true, fusedRope: true, split: true, matMulNBits: true, frozen: ['float16', 'int8', 'int4'] },
+  cuda: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true, matMulNBits: false, frozen: [] },
+  webgpu: { fusedMatMul: false, logSoftmax: false, fusedRmsNorm: false, fusedRope: false, split: false, matMulNBits: false, frozen: [] },
 };
