@@ -1,4 +1,5 @@
-import { profiles, type Provider } from '../engine/onnx/profile.ts';
+import { profiles } from '../engine/onnx/profile.ts';
+import type { Provider } from '../protocol/providers.ts';
 import { selfTest } from '../engine/self-test.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import type { DpoMetrics, ExampleSettings, PolicyInfo, PreferencePair, ScoredRow, SftMetrics, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
@@ -132,7 +133,7 @@ async function loadPolicy(folder: string, provider: Provider, lora: WorkerOption
     return { config, weights: wholeModel(weights) };
   }
   const { base: type } = lora;
-  const formats = profiles[provider].frozen;
+  const formats = provider === 'tensorflow' ? [] : profiles[provider].frozen;
   if (type !== 'float32' && !formats.includes(type)) throw new TrainerError('environment', `A base_dtype of "${type}" cannot be used with the provider "${provider}"${formats.length > 0 ? `, but ${formats.join(', ')} can` : ''}. Use "float32", or the provider "cpu".`);
   const { config, base } = await loadFrozen(folder, type);
   return { config, weights: { trainable: initialFactors(config, lora, lora.seed), frozen: { base, lora } } };

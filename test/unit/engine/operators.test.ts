@@ -8,7 +8,7 @@ import * as normalization from '../../../trainer/engine/ops/normalization.ts';
 import * as reduce from '../../../trainer/engine/ops/reduce.ts';
 import * as shaping from '../../../trainer/engine/ops/shaping.ts';
 import { GraphBuilder, type Call } from '../../../trainer/engine/graph.ts';
-import { cases, type Case } from './cases.ts';
+import { cases as everywhere, frozenCases, type Case } from './cases.ts';
 import { evaluate, largestError, type Evaluation } from './evaluate.ts';
 
 const H = 1e-5;
@@ -30,10 +30,12 @@ async function centralDifferences(testCase: Case, { loss }: Evaluation): Promise
   return result;
 }
 
+const cases = [...everywhere, ...frozenCases];
+
 describe('engine: operators', () => {
   for (const testCase of cases) {
     it(`${testCase.name}: values and derivatives`, async () => {
-      const exact = await evaluate(testCase, 'float64', 'cpu');
+      const exact = await evaluate(testCase, 'float64', { provider: 'cpu' });
       try {
         const expected = testCase.reference(testCase.inputs.map((x) => [...x.values]));
         assert.ok(largestError(exact.output, expected) < 1e-12, `values ${exact.output.join(' ')} instead of ${expected.join(' ')}`);
@@ -45,7 +47,7 @@ describe('engine: operators', () => {
         await exact.release();
       }
       // float32 takes other, fused lowerings.
-      const single = await evaluate(testCase, 'float32', 'cpu');
+      const single = await evaluate(testCase, 'float32', { provider: 'cpu' });
       await single.release();
       assert.ok(largestError(single.output, exact.output) < 2e-6, `float32 values ${single.output.join(' ')} instead of ${exact.output.join(' ')}`);
       single.grads.forEach((grad, i) => assert.ok(largestError(grad, exact.grads[i]!) < 5e-6, `float32 gradient of input ${i}`));

@@ -1,7 +1,8 @@
+import type { Provider } from '../../protocol/providers.ts';
 import type { FrozenFormat } from '../ops/frozen.ts';
 
-/** An ONNX Runtime execution provider the engine can emit graphs for. */
-export type Provider = 'cpu' | 'webgpu' | 'cuda';
+/** An execution provider of ONNX Runtime. */
+export type OnnxProvider = Exclude<Provider, 'tensorflow'>;
 
 /** Which operators a provider has (and computes correctly); decides the lowering. */
 export interface ProviderProfile {
@@ -13,14 +14,24 @@ export interface ProviderProfile {
   /** com.microsoft RotaryEmbedding. */
   readonly fusedRope: boolean;
   readonly split: boolean;
+  /** Gemm, which takes transposed matrices without a copy, where there is no FusedMatMul. */
+  readonly gemm: boolean;
   /** com.microsoft MatMulNBits with float32 activations. */
   readonly matMulNBits: boolean;
-  /** Formats of frozen matrices, tested on the provider. */
+  /** Formats of frozen matrices that were tested on the provider. */
   readonly frozen: readonly FrozenFormat[];
 }
 
-export const profiles: Readonly<Record<Provider, ProviderProfile>> = {
-  cpu: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: true, fusedRope: true, split: true, matMulNBits: true, frozen: ['float16', 'int8', 'int4'] },
-  cuda: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true, matMulNBits: false, frozen: [] },
-  webgpu: { fusedMatMul: false, logSoftmax: false, fusedRmsNorm: false, fusedRope: false, split: false, matMulNBits: false, frozen: [] },
+/** What all have. */
+const portable: ProviderProfile = { fusedMatMul: false, logSoftmax: false, fusedRmsNorm: false, fusedRope: false, split: false, gemm: false, matMulNBits: false, frozen: [] };
+
+export const profiles: Readonly<Record<OnnxProvider, ProviderProfile>> = {
+  cpu: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: true, fusedRope: true, split: true, gemm: false, matMulNBits: true, frozen: ['float16', 'int8', 'int4'] },
+  cuda: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true, gemm: false, matMulNBits: false, frozen: [] },
+  webgpu: portable,
+  dml: portable,
+  coreml: portable,
 };
+
+/** Operators of the ONNX standard alone, for files that other programs read. */
+export const standardOperators: ProviderProfile = { fusedMatMul: false, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true, gemm: true, matMulNBits: false, frozen: [] };

@@ -1,4 +1,5 @@
 import type { OnnxEmitter } from '../onnx/emitter.ts';
+import { TrainerError } from '../../protocol/errors.ts';
 import { requireFloat, sameShape, shapeError, type Many, type Operator } from '../operator.ts';
 import type { Shape, ValueType } from '../tensor.ts';
 
@@ -39,6 +40,7 @@ export const frozenMatmul: Operator<FrozenAttrs, Many> = {
     const right = transB ? e.emit('Transpose', [w], { perm: [1, 0] }) : w;
     return [e.emit('MatMul', [x, dtype === 'float32' ? right : e.cast(right, dtype)])];
   },
+  tensorflow: (_tf, { types }) => { throw new TrainerError('environment', `frozenMatmul: TensorFlow.js has no ${types[1]?.dtype}. Keep frozen matrices in float32.`); },
 };
 
 /** The shape [out, in] of a matrix that is kept as `format`. */
