@@ -35,7 +35,7 @@ export const frozenMatmul: Operator<FrozenAttrs, Many> = {
       const attributes = { K: input, N: out, bits: 4, block_size: blockSize, accuracy_level: 1 }; // 1: activations stay float32
       return [e.emit('MatMulNBits', [x, matrix[0] as string, e.emit('Reshape', [matrix[1] as string, e.ints([-1])])], attributes, { domain: 'com.microsoft' })];
     }
-    const w = format === 'float16' ? e.cast(matrix[0] as string, 'float32') : dequantized(e, matrix as [string, string], bitsOf[format], [out, input]);
+    const w = format === 'float16' ? expanded(e, matrix[0] as string, [out, input], transB) : dequantized(e, matrix as [string, string], bitsOf[format], [out, input]);
     if (e.profile.fusedMatMul && dtype === 'float32') return [e.emit('FusedMatMul', [x, w], { transA: 0, transB: Number(transB), alpha: { float: 1 } }, { domain: 'com.microsoft' })];
     const right = transB ? e.emit('Transpose', [w], { perm: [1, 0] }) : w;
     return [e.emit('MatMul', [x, dtype === 'float32' ? right : e.cast(right, dtype)])];
@@ -57,6 +57,11 @@ function matrixShape(types: readonly ValueType[], format: FrozenFormat): [number
     throw shapeError('frozenMatmul', `needs x, uint8 codes [out, in / ${blockSize}, ${bytes}] and float32 scales [out, in / ${blockSize}]`, types);
   }
   return [out, blocks * blockSize];
+}
+
+/** float16 as float32. Forward and backward pass say it differently: ONNX Runtime would expand the matrices once for both, and all of them would be in memory in between. */
+function expanded(e: OnnxEmitter, half: string, [out, input]: [number, number], transB: boolean): string {
+  return transB ? e.cast(half, 'float32') : e.emit('Reshape', [e.cast(e.emit('Reshape', [half, e.ints([-1])]), 'float32'), e.ints([out, input])]);
 }
 
 /** A scale per row of DequantizeLinear is many times faster than its scale per block, so blocks are made rows. */
