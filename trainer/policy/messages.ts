@@ -1,6 +1,7 @@
 import { messageOf, TrainerError, type ErrorCode } from '../protocol/errors.ts';
 import type { DpoMetrics, ExampleSettings, PolicyInfo, PreferencePair, ScoredRow, SftMetrics, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
 import type { LoraSettings } from '../models/lora.ts';
+import type { BaseType } from '../protocol/lora-config.ts';
 import type { Provider } from '../protocol/providers.ts';
 import type { Conversation } from './chat-prompt.ts';
 import type { SampledToken, SampleRequest } from './sampler.ts';
@@ -8,8 +9,8 @@ import type { SampledToken, SampleRequest } from './sampler.ts';
 /** What the worker is started with. */
 export interface WorkerOptions { folder: string; provider: Provider; threads: number; lora: LoraStart | null }
 
-/** Factors to train beside a frozen model, drawn from a seed. */
-export interface LoraStart extends LoraSettings { seed: number }
+/** Factors to train, drawn from a seed, beside a frozen model that is kept in `base`. */
+export interface LoraStart extends LoraSettings { seed: number; base: BaseType }
 
 /** Calls that are answered once. */
 export interface PolicyCalls {

@@ -1,13 +1,16 @@
 import { totalmem } from 'node:os';
+import { profiles } from '../engine/onnx/profile.ts';
+import type { Provider } from '../protocol/providers.ts';
 import { selfTest } from '../engine/self-test.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import type { DpoMetrics, ExampleSettings, PolicyInfo, PreferencePair, ScoredRow, SftMetrics, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
 import { initialFactors } from '../models/lora.ts';
-import { loadModel } from '../models/model-folder.ts';
+import { loadFrozen, loadModel } from '../models/model-folder.ts';
 import { wholeModel, type PolicyWeights } from '../models/policy-weights.ts';
 import { openTokenizer, type ModelTokenizer } from '../models/tokenizer.ts';
 import { allocateBlock, type ParameterBlock } from '../models/weights.ts';
+import { parameterCount } from '../models/parameters.ts';
 import { chatPrompt } from './chat-prompt.ts';
 import { readCheckpoint, writeCheckpoint } from './checkpoint.ts';
 import { DecodeModel } from './decode-model.ts';
@@ -53,14 +56,13 @@ export class PolicyHost {
   /** Throws TrainerError when the folder or the provider cannot be used. */
   static async open({ folder, provider, threads, lora }: WorkerOptions, emit: (event: HostEvent) => void): Promise<PolicyHost> {
     await selfTest({ provider, threads });
-    const { config, weights: base } = await loadModel(folder);
-    const weights = lora ? { trainable: initialFactors(config, lora, lora.seed), frozen: { base, lora } } : wholeModel(base);
+    const { config, weights } = await loadPolicy(folder, provider, lora);
     const tokenizer = await openTokenizer(folder, config.vocab);
     const stopIds = tokenizer.eosId === null ? config.eosIds : [...config.eosIds, tokenizer.eosId];
     const engine = { provider, threads };
     const decoder = new DecodeModel(config, weights, engine, slotsFor(config, totalmem()));
     const info = {
-      model_type: config.family, parameters: base.flat.length, trainable_parameters: weights.trainable.flat.length, vocab_size: config.vocab, context_length: config.contextLength, provider, threads,
+      model_type: config.family, parameters: parameterCount(config), trainable_parameters: weights.trainable.flat.length, vocab_size: config.vocab, context_length: config.contextLength, provider, threads,
     };
     return new PolicyHost(folder, info, weights, new Learner(config, weights, engine), decoder, tokenizer, stopIds, emit);
   }
@@ -134,6 +136,18 @@ export class PolicyHost {
     await this.#decoder.release();
     await this.#learner.release();
   }
+}
+
+async function loadPolicy(folder: string, provider: Provider, lora: WorkerOptions['lora']): Promise<{ config: DecoderConfig; weights: PolicyWeights }> {
+  if (!lora) {
+    const { config, weights } = await loadModel(folder);
+    return { config, weights: wholeModel(weights) };
+  }
+  const { base: type } = lora;
+  const formats = provider === 'tensorflow' ? [] : profiles[provider].frozen;
+  if (type !== 'float32' && !formats.includes(type)) throw new TrainerError('environment', `A base_dtype of "${type}" cannot be used with the provider "${provider}"${formats.length > 0 ? `, but ${formats.join(', ')} can` : ''}. Use "float32", or the provider "cpu".`);
+  const { config, base } = await loadFrozen(folder, type);
+  return { config, weights: { trainable: initialFactors(config, lora, lora.seed), frozen: { base, lora } } };
 }
 
 /** Answers that may be sampled at a time: their keys and values, of 4096 tokens each, take an eighth of the machine's memory (bytes) at most, or 1 GiB. */

@@ -152,13 +152,13 @@ function needsReference({ algorithm, grpo }: TrainConfig): boolean {
 }
 
 /** The factors that a configuration asks to train; null when the model itself is trained. */
-function loraOf({ model: { lora_rank: rank, lora_alpha: alpha, target_modules, use_rslora: rslora }, seed }: TrainConfig): OpenPolicyOptions['lora'] {
-  return rank > 0 ? { rank, alpha, targets: targetsOf(target_modules), rslora, seed } : null;
+function loraOf({ model: { lora_rank: rank, lora_alpha: alpha, target_modules, use_rslora: rslora, base_dtype: base }, seed }: TrainConfig): OpenPolicyOptions['lora'] {
+  return rank > 0 ? { rank, alpha, targets: targetsOf(target_modules), rslora, seed, base } : null;
 }
 
-function describeLora({ lora_rank, target_modules }: TrainConfig['model'], { parameters, trainable_parameters }: Policy['info']): string {
+function describeLora({ lora_rank, target_modules, base_dtype }: TrainConfig['model'], { parameters, trainable_parameters }: Policy['info']): string {
   const millions = (count: number) => (count / 1e6).toPrecision(3);
-  return `LoRA of rank ${lora_rank} on ${target_modules === 'all-linear' ? 'all linear layers' : target_modules.join(', ')}: ${millions(trainable_parameters)} million parameters are trained, beside the model's ${millions(parameters)} million.`;
+  return `LoRA of rank ${lora_rank} on ${target_modules === 'all-linear' ? 'all linear layers' : target_modules.join(', ')}: ${millions(trainable_parameters)} million parameters are trained, beside the model's ${millions(parameters)} million${base_dtype === 'float32' ? '' : `, whose linear layers are kept in ${base_dtype}`}.`;
 }
 
 /** Notes what the run is made from. Throws TrainerError 'conflict' when that has changed since it began. */
