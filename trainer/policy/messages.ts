@@ -5,7 +5,7 @@ import type { Conversation } from './chat-prompt.ts';
 import type { SampledToken, SampleRequest } from './sampler.ts';
 
 /** What the worker is started with. */
-export interface WorkerOptions { folder: string; provider: Provider; threads: number }
+export interface WorkerOptions { folder: string; provider: Provider; providerReason: string; threads: number }
 
 /** Calls that are answered once. */
 export interface PolicyCalls {

@@ -45,7 +45,7 @@ export class PolicyHost {
   }
 
   /** Throws TrainerError when the folder or the provider cannot be used. */
-  static async open({ folder, provider, threads }: WorkerOptions, emit: (event: HostEvent) => void): Promise<PolicyHost> {
+  static async open({ folder, provider, providerReason, threads }: WorkerOptions, emit: (event: HostEvent) => void): Promise<PolicyHost> {
     await selfTest({ provider, threads });
     const { config, weights } = await loadModel(folder);
     const tokenizer = await openTokenizer(folder, config.vocab);
@@ -53,7 +53,7 @@ export class PolicyHost {
     const engine = { provider, threads };
     const decoder = new DecodeModel(config, weights, engine, slotsFor(config));
     const info = {
-      model_type: config.family, parameters: weights.flat.length, vocab_size: config.vocab, context_length: config.contextLength, provider, threads,
+      model_type: config.family, parameters: weights.flat.length, vocab_size: config.vocab, context_length: config.contextLength, provider, provider_reason: providerReason, threads,
     };
     return new PolicyHost(folder, info, new Learner(config, weights, engine), decoder, tokenizer, stopIds, emit);
   }

@@ -83,7 +83,7 @@ function fed(tf: TensorFlow, value: Value, feeds: Tensors, live: Map<Value, TfTe
 
 function upload(tf: TensorFlow, { dtype, shape, data }: Tensor): TfTensor {
   const values = data instanceof BigInt64Array ? Int32Array.from(data, Number) : data;
-  return tf.tensor(values as Float32Array, [...shape], tfDType('constants and inputs', dtype));
+  return tf.tensor(values, [...shape], tfDType('constants and inputs', dtype));
 }
 
 async function download(tensor: TfTensor, { dtype, shape }: Value): Promise<Tensor> {
