@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DpoConfig, SftConfig } from './example-config.ts';
 import { GrpoConfig } from './grpo-config.ts';
+import { Provider } from './providers.ts';
 import { longestTimeout, SamplingOverrides } from './rollout.ts';
 
 /** Where the model behind the agent is served from. */
@@ -60,6 +61,7 @@ export const TrainConfig = z.strictObject({
   runner: RunnerConfig.prefault({}),
   seed: z.number().int().default(0).describe('The same seed gives the same run.'),
   threads: z.number().int().min(1).max(256).optional().describe("Threads of the engine; default: the machine's physical cores."),
+  provider: Provider.optional().describe('What the engine runs on; default: the fastest that computes right on this machine, measured once. agent-trainer hardware lists them.'),
   checkpoints: z.strictObject({ keep_last: z.number().int().min(1).default(2).describe('How many checkpoints are kept.'), every: z.number().int().min(1).default(1).describe('A checkpoint after every n steps.') }).prefault({}),
 });
 export type TrainConfig = z.infer<typeof TrainConfig>;
