@@ -8,6 +8,8 @@ import { cases } from '../test/unit/engine/cases.ts';
 import { evaluate, largestError } from '../test/unit/engine/evaluate.ts';
 import { selfTest } from '../trainer/engine/self-test.ts';
 import { decoderConfig, type DecoderConfig } from '../trainer/models/decoder-config.ts';
+import { initialFactors, type LoraSettings } from '../trainer/models/lora.ts';
+import { wholeModel } from '../trainer/models/policy-weights.ts';
 import { initialParameters } from '../trainer/models/weights.ts';
 import { DecodeModel } from '../trainer/policy/decode-model.ts';
 import { Learner } from '../trainer/policy/learner.ts';
@@ -22,13 +24,14 @@ import type { Provider, ProviderTiming } from '../trainer/protocol/providers.ts'
 const threads = availableParallelism();
 const tolerance = 1e-3; // of the larger of 1 and the largest value; sines and exponentials of GPUs are good to about 2e-4
 const small = decoderConfig('qwen2', { vocab: 256, hidden: 64, intermediate: 128, layers: 2, heads: 4, kvHeads: 2, headDim: 16, contextLength: 128 });
+const factors: LoraSettings = { rank: 4, alpha: 8, targets: ['q_proj', 'v_proj', 'down_proj'], rslora: false };
 const sizes: Readonly<Record<string, DecoderConfig>> = {
   'demo (0.9 M)': decoderConfig('qwen2', { vocab: 768, hidden: 128, intermediate: 352, layers: 4, heads: 4, kvHeads: 2, headDim: 32, contextLength: 512 }),
   '0.5 B wide, 4 layers': decoderConfig('qwen2', { vocab: 8192, hidden: 896, intermediate: 4864, layers: 4, heads: 14, kvHeads: 2, headDim: 64, contextLength: 512 }),
   '3 B wide, 2 layers': decoderConfig('qwen2', { vocab: 8192, hidden: 2048, intermediate: 11008, layers: 2, heads: 16, kvHeads: 2, headDim: 128, contextLength: 512 }),
 };
 
-type Step = 'self-test' | 'operators' | 'training' | 'decoding' | `time ${string}`;
+type Step = 'self-test' | 'operators' | 'training' | 'LoRA training' | 'decoding' | `time ${string}`;
 /** `value`: the largest error, or times. */
 interface Finding { step: Step; ok: boolean; value?: number | ProviderTiming; note?: string }
 
@@ -53,7 +56,8 @@ async function check(provider: Provider): Promise<void> {
   if (await attempt('self-test', async () => { await selfTest({ provider, threads }); return undefined; })) {
     if (provider !== 'cpu') {
       await attempt('operators', () => operatorError(provider));
-      await attempt('training', async () => difference(await training(provider), await training('cpu')));
+      await attempt('training', async () => difference(await training(provider, null), await training('cpu', null)));
+      await attempt('LoRA training', async () => difference(await training(provider, factors), await training('cpu', factors)));
       await attempt('decoding', async () => difference(await decoding(provider), await decoding('cpu')));
     }
     for (const [name, config] of Object.entries(flags.gpu === 'no' ? {} : sizes)) await attempt(`time ${name}`, () => timeProvider(config, { provider, threads }));
@@ -72,10 +76,11 @@ async function operatorError(provider: Provider): Promise<number> {
   return worst;
 }
 
-/** Losses, gradient norms and log-probabilities of three steps. */
-async function training(provider: Provider): Promise<number[]> {
+/** Losses, gradient norms and log-probabilities of three steps, of the model or of factors beside it. */
+async function training(provider: Provider, lora: LoraSettings | null): Promise<number[]> {
   const rows = [20, 31, 40].map((length, row) => ({ tokens: Array.from({ length }, (_, t) => (row * 71 + t * 37) % small.vocab), mask: Array.from({ length }, (_, t) => Number(t > 4)), temperature: 1 }));
-  const learner = new Learner(small, initialParameters(small, 1, 0.1), { provider, threads });
+  const base = initialParameters(small, 1, 0.1);
+  const learner = new Learner(small, lora ? { trainable: initialFactors(small, lora, 1), frozen: { base, lora } } : wholeModel(base), { provider, threads });
   const results: number[] = [];
   for (let step = 0; step < 3; step++) {
     const { loss, grad_norm } = await supervisedStep(learner, rows, { lr: 1e-3, betas: [0.9, 0.95], weight_decay: 0.01, max_grad_norm: 1, micro_batch_tokens: 128 });
@@ -88,7 +93,7 @@ async function training(provider: Provider): Promise<number[]> {
 
 /** Logits after a prompt and two more tokens. */
 async function decoding(provider: Provider): Promise<number[]> {
-  const model = new DecodeModel(small, initialParameters(small, 1, 0.1), { provider, threads }, 2);
+  const model = new DecodeModel(small, wholeModel(initialParameters(small, 1, 0.1)), { provider, threads }, 2);
   const prompts = await model.prefill([[5, 9, 3, 77, 8], [1, 2, 3, 4, 5, 6, 7]]);
   prompts.forEach((prompt, slot) => { model.place(slot, prompt); });
   const results = prompts.flatMap(({ logits }) => [...logits]);

@@ -5,7 +5,7 @@ import type { ChosenModel } from '../protocol/endpoints.ts';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
 import type { Policy } from '../protocol/policy.ts';
 import { namedModel } from '../policy/named-model.ts';
-import { openPolicy } from '../policy/open-policy.ts';
+import { openPolicy, type OpenPolicyOptions } from '../policy/open-policy.ts';
 import { describeChoice } from '../policy/provider/choose.ts';
 import type { Provider } from '../protocol/providers.ts';
 import { notice, type RunContext, type Session } from './session.ts';
@@ -53,8 +53,8 @@ export async function withBackend<T>(session: Session, name: string, source: Mod
 }
 
 /** Opens a local policy (a model of the hub is downloaded if it is not here), serves it under `name` while `use` runs, and closes it. */
-export async function withPolicy<T>(session: Session, name: string, source: { folder: string; threads: number | undefined; provider: Provider | undefined }, use: (model: { modelName: string; policy: Policy }) => Promise<T>): Promise<T> {
-  const policy = await openPolicy(source.folder, { threads: source.threads, provider: session.provider ?? source.provider, signal: session.signal, onProgress: downloadNotices(session, source.folder) });
+export async function withPolicy<T>(session: Session, name: string, source: { folder: string; threads: number | undefined; provider: Provider | undefined; lora?: OpenPolicyOptions['lora'] }, use: (model: { modelName: string; policy: Policy }) => Promise<T>): Promise<T> {
+  const policy = await openPolicy(source.folder, { threads: source.threads, provider: session.provider ?? source.provider, lora: source.lora ?? null, signal: session.signal, token: session.hubToken(), onProgress: downloadNotices(session, source.folder) });
   notice(session, 'info', `${source.folder} runs on ${describeChoice({ provider: policy.info.provider, reason: policy.info.provider_reason })}.`);
   try {
     return await served(session, name, policy.chat, ({ modelName }) => use({ modelName, policy }));

@@ -1,3 +1,4 @@
+import { wholeModel } from '../../models/policy-weights.ts';
 import { initialParameters } from '../../models/weights.ts';
 import type { DecoderConfig } from '../../models/decoder-config.ts';
 import type { ProviderTiming } from '../../protocol/providers.ts';
@@ -21,7 +22,7 @@ export function sizeClass(config: DecoderConfig): DecoderConfig {
 
 /** Times a training step of 4 × 64 tokens and a decode step of 8 rows, compilation apart. Throws what the engine throws. */
 export async function timeProvider(config: DecoderConfig, engine: EngineOptions): Promise<ProviderTiming> {
-  const weights = initialParameters(config, 1, 0.02);
+  const weights = wholeModel(initialParameters(config, 1, 0.02));
   const token = (i: number) => (i * 7919) % config.vocab;
   const width = Math.min(length, config.contextLength);
   const example = (row: number) => ({ tokens: Array.from({ length: width }, (_, t) => token(row * width + t)), mask: Array.from({ length: width }, (_, t) => Number(t > 0)), temperature: 1 });
