@@ -4,6 +4,7 @@ import { Answer, ChosenModel, DebugLaunch, DebugRequest, EndpointCapabilities, F
 import { CallTokens, CreditRule, TraceCredit } from './credit.ts';
 import { Candidate, Optimization, OptimizeCost, OptimizeRequest } from './optimize.ts';
 import { Prompt } from './prompts.ts';
+import { Provider } from './providers.ts';
 import { Replay } from './replay.ts';
 import { Attempt, AttemptedRollout } from './rollout.ts';
 import { Checkpoint, Run, RunKind, StepMetrics } from './run.ts';
@@ -32,6 +33,8 @@ export const StartRun = z.object({
   /** train, optimize: continue this run. */
   resume: z.string().optional(),
   seed: z.number().int().optional(),
+  /** What the engine runs a local policy on; default: that of the configuration, else the fastest here. */
+  provider: Provider.optional(),
   /** dev: continue one recorded attempt from an LLM call; agent, task and model are those of its run. */
   replay: Replay.partial({ attempt_id: true, edits: true }).optional(),
   /** optimize: what to search for and how. */
@@ -40,6 +43,9 @@ export const StartRun = z.object({
   overrides: z.record(z.string(), z.unknown()).optional(),
 });
 export type StartRun = z.infer<typeof StartRun>;
+
+/** No message shows the value that was wrong. */
+const HubToken = z.string().regex(/^[!-~]+$/, 'must be a token as the hub gives it, without spaces');
 
 /** Params and result of each method. */
 export const rpcMethods = {
@@ -79,6 +85,8 @@ export const rpcMethods = {
   'models.probe': { params: ProbeRequest, result: EndpointCapabilities },
   /** Model servers that answer on this machine (Ollama, LM Studio). */
   'models.discover': { params: z.object({}), result: z.array(FoundServer) },
+  /** The token of an account at the Hugging Face hub, for downloads from now on; null forgets it. It stays in memory: it is written nowhere. */
+  'hub.set_token': { params: z.object({ token: HubToken.nullable() }), result: z.object({}) },
   /** The answer to an Ask of this connection. */
   'models.answer': { params: Answer, result: z.object({}) },
   /** Prepares one rollout and waits for the debugger's worker, which must come within two minutes. Ends when the worker does. */

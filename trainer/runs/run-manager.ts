@@ -3,10 +3,11 @@ import path from 'node:path';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
 import type { DebugLaunch, DebugRequest, ModelsAgain } from '../protocol/endpoints.ts';
 import { StartRun } from '../protocol/rpc.ts';
-import { Checkpoints } from '../algorithms/checkpoints.ts';
+import { bestStep, Checkpoints } from '../algorithms/checkpoints.ts';
 import type { Checkpoint, Run } from '../protocol/run.ts';
 import { OptimizeRequest, type Candidate } from '../protocol/optimize.ts';
 import type { Prompt } from '../protocol/prompts.ts';
+import type { Provider } from '../protocol/providers.ts';
 import type { TaskList } from '../protocol/tasks.ts';
 import { parseAs } from '../protocol/validate.ts';
 import { resolveAgent } from '../runner/agent-spec.ts';
@@ -41,6 +42,8 @@ export class RunManager {
   readonly #active = new Map<string, ActiveRun>();
   readonly #manager = newManager();
   readonly searches: Searches;
+  /** For models of the Hugging Face hub; null: what the trainer's environment has. */
+  hubToken: string | null = null;
 
   constructor(context: RunContext) {
     this.#context = context;
@@ -56,7 +59,7 @@ export class RunManager {
     const { workspace } = this.#context;
     if (parsed.resume !== undefined) return this.#resume(parsed, parsed.resume, editor);
     if (parsed.model !== undefined && parsed.kind === 'train') throw new TrainerError('bad_input', `"model" is for dry runs, evaluations and searches; a run of kind "${parsed.kind}" takes its model from its configuration or "policy".`);
-    return this.#begin(parsed.kind, parsed.replay ? prepareReplay(parsed, parsed.replay, this.#context) : prepare[parsed.kind](parsed, workspace, editor));
+    return this.#begin(parsed.kind, parsed.replay ? prepareReplay(parsed, parsed.replay, this.#context) : prepare[parsed.kind](parsed, workspace, editor), parsed.provider);
   }
 
   /** Prepares one rollout for a debugger; its run ends with the worker that the debugger starts. Throws TrainerError. */
@@ -68,7 +71,7 @@ export class RunManager {
     return Promise.race([launch, ended]);
   }
 
-  #begin(kind: Run['kind'], prepared: Prepared): Run {
+  #begin(kind: Run['kind'], prepared: Prepared, provider?: Provider): Run {
     const { store, workspace } = this.#context;
     const run_id = newId('ru');
     claim(runFolder(workspace, run_id), this.#manager); // first: a run without an owner looks dead to other trainers
@@ -76,7 +79,7 @@ export class RunManager {
       run_id, kind, status: 'running', phase: 'starting', agent: prepared.agent, config: prepared.config,
       create_time: Date.now() / 1000, end_time: null, error: null, result: null,
     });
-    this.#launch(run, prepared);
+    this.#launch(run, prepared, provider);
     return run;
   }
 
@@ -139,7 +142,10 @@ export class RunManager {
 
   /** Complete checkpoints of a run, oldest first; none of a run that trains nothing. */
   checkpoints(run_id: string): Checkpoint[] {
-    return new Checkpoints(checkpointFolder(runFolder(this.#context.workspace, run_id)), 1).list();
+    const steps = this.#context.store.listSteps(run_id);
+    const best = bestStep(steps);
+    return new Checkpoints(checkpointFolder(runFolder(this.#context.workspace, run_id)), 1).list()
+      .map((checkpoint) => ({ ...checkpoint, val_reward: steps.find(({ step }) => step === checkpoint.step)?.val_reward ?? null, best: checkpoint.step === best }));
   }
 
   /** Removes an ended run from the store, and its files. Throws TrainerError 'conflict' while it goes on. */
@@ -207,17 +213,17 @@ export class RunManager {
     const prepared = run.kind === 'optimize' ? resumeOptimize(run, request, this.#context, editor) : prepareResume(run, request, workspace);
     claim(runFolder(workspace, run_id), this.#manager);
     store.cancelRollouts({ run_id }); // of the interrupted step: made anew with the same seeds
-    const resumed = store.updateRun(run_id, { status: 'running', phase: 'starting', end_time: null, error: null, result: null });
-    this.#launch(resumed, prepared);
+    const resumed = store.updateRun(run_id, { status: 'running', phase: 'starting', end_time: null, error: null, error_code: null, result: null });
+    this.#launch(resumed, prepared, request.provider);
     return resumed;
   }
 
-  #launch({ run_id, kind }: Run, prepared: Prepared): void {
+  #launch({ run_id, kind }: Run, prepared: Prepared, provider?: Provider): void {
     const folder = runFolder(this.#context.workspace, run_id);
     const controller = new AbortController();
     const control = new RunControl(this.#context.store, run_id);
     const stall = new StallWatch(this.#context, run_id);
-    const session: Session = { ...this.#context, run_id, folder, control, searches: this.searches, signal: controller.signal };
+    const session: Session = { ...this.#context, run_id, folder, control, searches: this.searches, provider, hubToken: () => this.hubToken, signal: controller.signal };
     const ended = Promise.resolve() // the caller hears of the start before the run does anything
       .then(() => prepared.execute(session))
       .then((result): Partial<Run> => ({ status: 'succeeded', phase: 'done', result }), (error: unknown) => endedBadly(session, kind, error))
@@ -272,5 +278,5 @@ function endedBadly(session: Session, kind: Run['kind'], error: unknown): Partia
   if (!(error instanceof TrainerError) && error instanceof Error) notice(session, 'warning', `Unexpected error: ${error.stack ?? error.message}`);
   const said = messageOf(error);
   const advice = kind === 'optimize' && session.store.getSearch(session.run_id) ? `${/[.!?]$/.test(said) ? '' : '.'} What was measured is kept: continue with ${resumeCommand({ kind, run_id: session.run_id })}` : '';
-  return { status: 'failed', error: `${said}${advice}` };
+  return { status: 'failed', error: `${said}${advice}`, ...(error instanceof TrainerError ? { error_code: error.code } : {}) };
 }

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import type { Gateway } from '../gateway/gateway.ts';
+import type { Provider } from '../protocol/providers.ts';
 import type { RunPhase } from '../protocol/run.ts';
 import type { Store } from '../store/store.ts';
 import type { RunControl } from './run-control.ts';
@@ -16,8 +17,14 @@ export interface RunContext {
   workspace: string;
 }
 
+/** What a run needs beyond that, from whoever asks for it. */
+export interface RunSecrets {
+  /** Of an account at the Hugging Face hub, as a client has given it; in memory alone. */
+  hubToken(): string | null;
+}
+
 /** One run while it runs. */
-export interface Session extends RunContext {
+export interface Session extends RunContext, RunSecrets {
   run_id: string;
   /** Folder of the run's files. */
   folder: string;
@@ -25,6 +32,8 @@ export interface Session extends RunContext {
   control: RunControl;
   /** Where a search for prompts makes itself reachable. */
   searches: Searches;
+  /** What the request wants the engine to run on. */
+  provider: Provider | undefined;
   /** Aborted by cancel and by the end of the trainer. */
   signal: AbortSignal;
 }

@@ -2,6 +2,7 @@ import '@tensorflow/tfjs-backend-cpu';
 import * as tf from '@tensorflow/tfjs-core';
 import assert from 'node:assert/strict';
 import { decoderConfig, type DecoderConfig } from '../../../trainer/models/decoder-config.ts';
+import { wholeModel } from '../../../trainer/models/policy-weights.ts';
 import { DecodeModel } from '../../../trainer/policy/decode-model.ts';
 import { Learner } from '../../../trainer/policy/learner.ts';
 import { rowLogprobs } from '../../../trainer/policy/row-logprobs.ts';
@@ -49,7 +50,7 @@ describe('policy on TensorFlow.js', function () {
     for (const config of [configs[0]!, configs[3]!]) {
       const weights = smallWeights(config);
       const [mine, theirs] = await Promise.all([onTensorFlow, onCpu].map(async (engine) => {
-        const model = new DecodeModel(config, weights, engine, 2);
+        const model = new DecodeModel(config, wholeModel(weights), engine, 2);
         const results: Float32Array[] = [];
         const prompts = await model.prefill([randomTokens(7, 1), randomTokens(9, 2)]);
         prompts.forEach((prompt, slot) => {
@@ -68,7 +69,7 @@ describe('policy on TensorFlow.js', function () {
     const rows = [6, 9, 12].map((length, i) => ({ tokens: randomTokens(length, i), mask: Array.from({ length }, (_, t) => (t >= 2 ? 1 : 0)), temperature: 1 }));
     const settings = { lr: 1e-3, betas: [0.9, 0.95] as [number, number], weight_decay: 0.01, max_grad_norm: 1, micro_batch_tokens: 32 };
     const [mine, theirs] = await Promise.all([onTensorFlow, onCpu].map(async (engine) => {
-      const learner = new Learner(smallConfig, smallWeights(), engine);
+      const learner = new Learner(smallConfig, wholeModel(smallWeights()), engine);
       const steps = [];
       for (let step = 0; step < 3; step++) steps.push(await supervisedStep(learner, rows, settings));
       const logprobs = await rowLogprobs(learner, rows, 32);
