@@ -20,7 +20,7 @@ const allowed = {
   optimize: ['protocol', 'store', 'datasets', 'adapter', 'evaluation', 'prompts', 'algorithms'],
   runs: ['protocol', 'store', 'datasets', 'gateway', 'runner', 'adapter', 'policy', 'evaluation', 'prompts', 'algorithms', 'optimize'],
   server: ['protocol', 'store', 'gateway', 'runs'],
-  cli: ['protocol', 'store', 'datasets', 'evaluation', 'prompts', 'export', 'runs', 'server'],
+  cli: ['protocol', 'store', 'datasets', 'evaluation', 'prompts', 'policy', 'export', 'runs', 'server'],
 };
 
 const folders = Object.keys(allowed);

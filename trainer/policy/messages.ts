@@ -7,7 +7,7 @@ import type { Conversation } from './chat-prompt.ts';
 import type { SampledToken, SampleRequest } from './sampler.ts';
 
 /** What the worker is started with. */
-export interface WorkerOptions { folder: string; provider: Provider; threads: number; lora: LoraStart | null }
+export interface WorkerOptions { folder: string; provider: Provider; providerReason: string; threads: number; lora: LoraStart | null }
 
 /** Factors to train, drawn from a seed, beside a frozen model that is kept in `base`. */
 export interface LoraStart extends LoraSettings { seed: number; base: BaseType }

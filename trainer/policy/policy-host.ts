@@ -54,7 +54,7 @@ export class PolicyHost {
   }
 
   /** Throws TrainerError when the folder or the provider cannot be used. */
-  static async open({ folder, provider, threads, lora }: WorkerOptions, emit: (event: HostEvent) => void): Promise<PolicyHost> {
+  static async open({ folder, provider, providerReason, threads, lora }: WorkerOptions, emit: (event: HostEvent) => void): Promise<PolicyHost> {
     await selfTest({ provider, threads });
     const { config, weights } = await loadPolicy(folder, provider, lora);
     const tokenizer = await openTokenizer(folder, config.vocab);
@@ -62,7 +62,7 @@ export class PolicyHost {
     const engine = { provider, threads };
     const decoder = new DecodeModel(config, weights, engine, slotsFor(config, totalmem()));
     const info = {
-      model_type: config.family, parameters: parameterCount(config), trainable_parameters: weights.trainable.flat.length, vocab_size: config.vocab, context_length: config.contextLength, provider, threads,
+      model_type: config.family, parameters: parameterCount(config), trainable_parameters: weights.trainable.flat.length, vocab_size: config.vocab, context_length: config.contextLength, provider, provider_reason: providerReason, threads,
     };
     return new PolicyHost(folder, info, weights, new Learner(config, weights, engine), decoder, tokenizer, stopIds, emit);
   }
