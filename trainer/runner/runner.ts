@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { RunnerConfig } from '../protocol/config.ts';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
 import type { AttemptedRollout } from '../protocol/rollout.ts';
