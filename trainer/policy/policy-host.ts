@@ -3,6 +3,7 @@ import { TrainerError } from '../protocol/errors.ts';
 import type { DpoMetrics, ExampleSettings, PolicyInfo, PreferencePair, ScoredRow, SftMetrics, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
 import { loadModel } from '../models/model-folder.ts';
+import type { TokenTable } from '../models/token-table.ts';
 import { openTokenizer, type ModelTokenizer } from '../models/tokenizer.ts';
 import { allocateParameters, type ParameterBlock } from '../models/weights.ts';
 import { chatPrompt } from './chat-prompt.ts';
@@ -57,6 +58,8 @@ export class PolicyHost {
     };
     return new PolicyHost(folder, info, new Learner(config, weights, engine), decoder, tokenizer, stopIds, emit);
   }
+
+  get tokens(): TokenTable { return this.#tokenizer.table(); }
 
   /** Renders the conversation and queues it for sampling. */
   submit({ messages, tools, max_tokens: wanted, ...request }: ChatSample): void {
