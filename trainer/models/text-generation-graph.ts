@@ -3,8 +3,9 @@ import type { DynamicAxis } from '../engine/onnx/dynamic-axes.ts';
 import type { Operator } from '../engine/operator.ts';
 import { hiddenScore, perLayer } from './attention.ts';
 import type { DecoderConfig } from './decoder-config.ts';
-import { decoder, softcap, vocabularyLogits, weightInputs, type Attention } from './decoder.ts';
+import { decoder, softcap, vocabularyLogits, type Attention } from './decoder.ts';
 import { parameterShapes } from './parameters.ts';
+import { weightInputs } from './policy-weights.ts';
 
 const pastKey = (layer: number) => `past_key_values.${layer}.key`;
 const pastValue = (layer: number) => `past_key_values.${layer}.value`;
@@ -21,7 +22,7 @@ export function textGenerationGraph(config: DecoderConfig): { graph: GraphBuilde
   const ids = b.input('input_ids', 'int64', [batch, length]);
   const mask = b.input('attention_mask', 'int64', [batch, total]);
   const positions = b.input('position_ids', 'int64', [batch, length]);
-  const weight = weightInputs(b, config);
+  const { weight } = weightInputs(b, config, null);
   const kindOf = perLayer(b, config, config.contextLength, (window) => visibility(b, mask, { past, total, window }));
 
   const { heads, kvHeads, headDim } = config;
@@ -64,6 +65,7 @@ const range: Operator<{ size: number }, readonly []> = {
   infer: (_types, { size }) => [{ dtype: 'int64', shape: [size] }],
   vjp: 'zero',
   onnx: (e, { attrs: { size } }) => [e.emit('Range', [e.scalar(0, 'int64'), e.emit('Squeeze', [e.ints([size])]), e.scalar(1, 'int64')])],
+  tensorflow: (tf, { attrs: { size } }) => [tf.range(0, size, 1, 'int32')],
 };
 
 /** Sizes for rows, tokens and all places of the cache, such that no other size of the model, nor a product of some, is a multiple of one of them or of the cached ones. */
