@@ -1,13 +1,12 @@
 import { randomInt } from 'node:crypto';
 import { ChatBackendError, type CallContext, type ChatBackend, type ChatEvent, type ChatRequest } from '../protocol/chat.ts';
 import { messageOf } from '../protocol/errors.ts';
-import type { ModelTokenizer } from '../models/tokenizer.ts';
 import { Answer } from './answer.ts';
 import type { ChatSample, SampleMessage } from './messages.ts';
 import type { PolicyClient } from './policy-client.ts';
 import { uniforms } from './random.ts';
 
-interface Parts { name: string; client: PolicyClient; tokenizer: ModelTokenizer; seed: number | null }
+interface Parts { name: string; client: PolicyClient; seed: number | null }
 
 /** The local policy as an OpenAI-compatible model: has the conversation rendered and continued, and gives the answer back as it grows. */
 export class PolicyBackend implements ChatBackend {
@@ -23,7 +22,6 @@ export class PolicyBackend implements ChatBackend {
   async models(): Promise<string[]> { return [this.#parts.name]; }
 
   async *chat(request: ChatRequest, context: CallContext): AsyncGenerator<ChatEvent> {
-    const { tokenizer } = this.#parts;
     if ((request.n ?? 1) > 1) throw invalid('The local model answers once per request. Send the request n times instead of setting "n".', { param: 'n' });
     const tools = request.tools?.length && request.tool_choice !== 'none' ? request.tools : null;
     const sampling = this.#sampling(request, context, tools);
@@ -33,7 +31,7 @@ export class PolicyBackend implements ChatBackend {
       const begun = await queue.next();
       if (begun.type !== 'prompt') throw refusal(begun);
       const { prompt, max_tokens } = begun;
-      const answer = new Answer(tokenizer, request, { model: request.model, prompt, stop: sampling.stop, parseTools: tools !== null });
+      const answer = new Answer(this.#parts.client.tokens, request, { model: request.model, prompt, stop: sampling.stop, parseTools: tools !== null });
       for (;;) {
         const message = await queue.next();
         if (message.type !== 'token' && message.type !== 'done') throw refusal(message);

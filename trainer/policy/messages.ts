@@ -2,6 +2,7 @@ import { messageOf, TrainerError, type ErrorCode } from '../protocol/errors.ts';
 import type { DpoMetrics, ExampleSettings, PolicyInfo, PreferencePair, ScoredRow, SftMetrics, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
 import type { LoraSettings } from '../models/lora.ts';
 import type { BaseType } from '../protocol/lora-config.ts';
+import type { TokenTable } from '../models/token-table.ts';
 import type { Provider } from '../protocol/providers.ts';
 import type { Conversation } from './chat-prompt.ts';
 import type { SampledToken, SampleRequest } from './sampler.ts';
@@ -45,7 +46,7 @@ export type SampleMessage =
 
 /** Worker -> trainer. `ready` or `unusable` comes first. */
 export type FromWorker =
-  | { type: 'ready'; info: PolicyInfo }
+  | { type: 'ready'; info: PolicyInfo; tokens: TokenTable }
   | { type: 'unusable'; error: PlainError }
   | { type: 'samples'; samples: SampleMessage[] }
   | { type: 'answer'; id: number; output: unknown }

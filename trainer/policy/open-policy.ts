@@ -1,9 +1,7 @@
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import type { Provider } from '../protocol/providers.ts';
-import { readConfig } from '../models/config.ts';
 import { fetchModel, type FetchOptions } from '../models/hub/fetch-model.ts';
-import { openTokenizer } from '../models/tokenizer.ts';
 import type { ChatBackend } from '../protocol/chat.ts';
 import type { DpoMetrics, ExampleSettings, Policy, PolicyInfo, PreferencePair, ScoredRow, SftMetrics, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
 import { PolicyBackend } from './chat-backend.ts';
@@ -29,11 +27,9 @@ export interface OpenPolicyOptions extends FetchOptions {
 export async function openPolicy(model: string, options: OpenPolicyOptions = {}): Promise<Policy & { chat: ChatBackend }> {
   const { threads = availableParallelism(), lora = null, seed } = options;
   const folder = path.resolve(await fetchModel(model, options));
-  const config = await readConfig(folder);
-  const tokenizer = await openTokenizer(folder, config.vocab);
-  const { provider, reason: providerReason } = options.provider ? { provider: options.provider, reason: 'as asked for' } : await chooseProvider(config, { threads, ...(options.signal ? { signal: options.signal } : {}) });
+  const { provider, reason: providerReason } = options.provider ? { provider: options.provider, reason: 'as asked for' } : await chooseProvider(await readConfig(folder), { threads, ...(options.signal ? { signal: options.signal } : {}) });
   const client = await PolicyClient.start({ folder, threads, provider, providerReason, lora });
-  const chat = new PolicyBackend({ name: modelName(model), client, tokenizer, seed: seed ?? null });
+  const chat = new PolicyBackend({ name: modelName(model), client, seed: seed ?? null });
   return new LocalPolicy(client, chat);
 }
 

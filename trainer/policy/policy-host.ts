@@ -8,6 +8,7 @@ import type { DecoderConfig } from '../models/decoder-config.ts';
 import { initialFactors } from '../models/lora.ts';
 import { loadFrozen, loadModel } from '../models/model-folder.ts';
 import { wholeModel, type PolicyWeights } from '../models/policy-weights.ts';
+import type { TokenTable } from '../models/token-table.ts';
 import { openTokenizer, type ModelTokenizer } from '../models/tokenizer.ts';
 import { allocateBlock, type ParameterBlock } from '../models/weights.ts';
 import { parameterCount } from '../models/parameters.ts';
@@ -66,6 +67,8 @@ export class PolicyHost {
     };
     return new PolicyHost(folder, info, weights, new Learner(config, weights, engine), decoder, tokenizer, stopIds, emit);
   }
+
+  get tokens(): TokenTable { return this.#tokenizer.table(); }
 
   /** Renders the conversation and queues it for sampling. */
   submit({ messages, tools, max_tokens: wanted, ...request }: ChatSample): void {

@@ -11,6 +11,7 @@ import type { Provider } from '../protocol/providers.ts';
 import type { TaskList } from '../protocol/tasks.ts';
 import { parseAs } from '../protocol/validate.ts';
 import { resolveAgent } from '../runner/agent-spec.ts';
+import { cacheFolder, cleanCache } from '../runner/clean-cache.ts';
 import { newId } from '../store/ids.ts';
 import type { EditorModels } from './backends.ts';
 import { loadConfig } from './config-file.ts';
@@ -178,8 +179,9 @@ export class RunManager {
     throw this.#notHere(run, 'awaited');
   }
 
-  /** Marks the runs of dead trainers as interrupted. Runs of other living trainers stay as they are. */
+  /** Marks the runs of dead trainers as interrupted, and keeps the cache small. Runs of other living trainers stay as they are. */
   recover(): Run[] {
+    cleanCache(cacheFolder(this.#context.workspace));
     return recoverRuns(this.#context.store, this.#context.workspace);
   }
 
