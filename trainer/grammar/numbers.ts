@@ -17,7 +17,7 @@ export function integer(algebra: Algebra, bounds: Bounds, multipleOf: number | u
 
 /** Numbers within the bounds. Without bounds in scientific notation, too, far below the largest double. */
 export function number(algebra: Algebra, bounds: Bounds): Expr {
-  const given = Object.values(bounds).filter((bound) => bound !== undefined);
+  const given = Object.values(bounds as Record<string, number | undefined>).filter((bound) => bound !== undefined);
   if (given.length === 0) {
     const digit = range(algebra, 0, 9);
     const whole = algebra.either(algebra.text('0'), algebra.seq(range(algebra, 1, 9), algebra.repeat(digit, 0, digits - 1)));
@@ -25,8 +25,9 @@ export function number(algebra: Algebra, bounds: Bounds): Expr {
     const exponent = algebra.seq(algebra.either(algebra.text('e'), algebra.text('E')), algebra.optional(algebra.either(algebra.text('+'), algebra.text('-'))), algebra.repeat(digit, 1, 2));
     return algebra.seq(algebra.optional(algebra.text('-')), whole, algebra.optional(fraction), algebra.optional(exponent));
   }
-  // Nine digits before the point or as many as the bounds have; the rest may follow it.
-  const before = Math.min(digits, Math.max(9, ...given.map((bound) => String(Math.trunc(Math.min(largest, Math.abs(bound)))).length)));
+  // As many digits before the point as the bounds have, nine at least where one side is open; the rest may follow it.
+  const isClosed = (bounds.minimum ?? bounds.exclusiveMinimum) !== undefined && (bounds.maximum ?? bounds.exclusiveMaximum) !== undefined;
+  const before = Math.min(digits, Math.max(isClosed ? 1 : 9, ...given.map((bound) => String(Math.trunc(Math.min(largest, Math.abs(bound)))).length)));
   return signed(algebra, bounds, digits - before, (low, high) => decimals(algebra, low, high, digits - before));
 }
 

@@ -2,6 +2,7 @@ import { messageOf, TrainerError, type ErrorCode } from '../protocol/errors.ts';
 import type { DpoMetrics, ExampleSettings, PolicyInfo, PreferencePair, ScoredRow, SftMetrics, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
 import type { Provider } from '../engine/onnx/profile.ts';
 import type { Conversation } from './chat-prompt.ts';
+import type { OutputFormat } from './output-format.ts';
 import type { SampledToken, SampleRequest } from './sampler.ts';
 
 /** What the worker is started with. */
@@ -21,7 +22,7 @@ export interface PolicyCalls {
 export type CallName = keyof PolicyCalls;
 
 /** A conversation to continue; without `max_tokens` as far as the context goes. It is rendered in the thread: templates come with the model and may take any time. */
-export interface ChatSample extends Omit<SampleRequest, 'prompt' | 'max_tokens'>, Conversation { max_tokens: number | null }
+export interface ChatSample extends Omit<SampleRequest, 'prompt' | 'max_tokens' | 'constraint'>, Conversation { max_tokens: number | null; format: OutputFormat | null }
 
 /** Trainer -> worker. */
 export type ToWorker =

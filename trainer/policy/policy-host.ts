@@ -7,13 +7,16 @@ import { openTokenizer, type ModelTokenizer } from '../models/tokenizer.ts';
 import { allocateParameters, type ParameterBlock } from '../models/weights.ts';
 import { chatPrompt } from './chat-prompt.ts';
 import { readCheckpoint, writeCheckpoint } from './checkpoint.ts';
+import { readVocabulary } from '../grammar/vocabulary.ts';
 import { DecodeModel } from './decode-model.ts';
 import { dpoStep } from './dpo.ts';
 import { grpoUpdate } from './grpo-update.ts';
 import { requireReference, rowLogprobs } from './row-logprobs.ts';
 import { Learner } from './learner.ts';
 import { fromPlain, toPlain, type ChatSample, type WorkerOptions } from './messages.ts';
+import { OutputGrammars } from './output-grammar.ts';
 import { supervisedStep } from './supervised.ts';
+import type { TokenConstraint } from './sampling.ts';
 import { Sampler, type SampleEvent } from './sampler.ts';
 
 export type HostEvent = SampleEvent | { type: 'prompt'; id: number; prompt: number[]; max_tokens: number } | { type: 'invalid'; id: number; error: TrainerError };
@@ -31,6 +34,7 @@ export class PolicyHost {
   readonly #learner: Learner;
   readonly #decoder: DecodeModel;
   readonly #tokenizer: ModelTokenizer;
+  readonly #grammars: OutputGrammars;
   readonly #emit: (event: HostEvent) => void;
   #reference: ParameterBlock | null = null;
 
@@ -41,6 +45,7 @@ export class PolicyHost {
     this.#decoder = decoder;
     this.#tokenizer = tokenizer;
     this.#emit = emit;
+    this.#grammars = new OutputGrammars(once(() => readVocabulary(learner.config.vocab, (id) => tokenizer.printedBytesOf(id), stopIds)));
     this.sampler = new Sampler(decoder, stopIds, () => tokenizer.detokenizer(), emit);
   }
 
@@ -59,12 +64,14 @@ export class PolicyHost {
   }
 
   /** Renders the conversation and queues it for sampling. */
-  submit({ messages, tools, max_tokens: wanted, ...request }: ChatSample): void {
+  submit({ messages, tools, max_tokens: wanted, format, ...request }: ChatSample): void {
     const { id } = request;
     const { contextLength } = this.#learner.config;
     let prompt: number[];
+    let constraint: TokenConstraint | null;
     try {
       prompt = chatPrompt(this.#tokenizer, { messages, tools }, contextLength);
+      constraint = format && this.#grammars.constraint(format);
     } catch (error) {
       if (error instanceof TrainerError && error.code === 'bad_input') this.#emit({ type: 'invalid', id, error });
       else this.#emit({ type: 'failed', id, error: fromPlain(toPlain(error)) });
@@ -72,7 +79,7 @@ export class PolicyHost {
     }
     const max_tokens = Math.min(wanted ?? Infinity, contextLength - prompt.length);
     this.#emit({ type: 'prompt', id, prompt, max_tokens });
-    this.sampler.submit({ ...request, prompt, max_tokens });
+    this.sampler.submit({ ...request, prompt, max_tokens, constraint });
   }
 
   async update(miniBatches: TrainRow[][], settings: UpdateSettings): Promise<UpdateMetrics> {
@@ -119,6 +126,11 @@ export class PolicyHost {
     await this.#decoder.release();
     await this.#learner.release();
   }
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | null = null;
+  return () => (made ??= { value: make() }).value;
 }
 
 function slotsFor({ layers, kvHeads, headDim, contextLength }: DecoderConfig): number {
