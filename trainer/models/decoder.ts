@@ -1,6 +1,5 @@
 import type { GraphBuilder, Value } from '../engine/graph.ts';
 import { layouts, type DecoderConfig } from './decoder-config.ts';
-import { parameterShapes } from './parameters.ts';
 
 /** A decoder's parameters as one graph has them: how a matrix is kept, and whether factors are added to it, is theirs alone to know. */
 export interface Weights {
@@ -17,22 +16,16 @@ export function wholeWeights(b: GraphBuilder, value: (name: string) => Value): W
   return { value, linear: (x, name) => b.matmul(x, value(name), { transB: true }), rows: (name, ids) => b.gather(value(name), ids) };
 }
 
-/** Weights as graph inputs, fed at each run. */
-export function weightInputs(b: GraphBuilder, config: DecoderConfig): Weights {
-  const values = new Map([...parameterShapes(config)].map(([name, shape]) => [name, b.input(name, 'float32', shape)]));
-  return wholeWeights(b, (name) => values.get(name) as Value);
-}
-
 /** Queries, keys and values [B, T, width] of one layer, before rotary embedding, to the attention's output [B, T, heads·headDim]. */
 export type Attention = (projections: { query: Value; key: Value; value: Value; layer: number }) => Value;
 
 /**
- * Decoder up to and including the final norm: tokens int32 [B, T] -> hidden states [N, hidden] at `rows` int32 [N], flat indices b·T + t.
+ * Decoder up to and including the final norm: tokens int32 [B, T] -> hidden states [N, hidden] at `rows` int32 [N], flat indices b·T + t; or [B, T, hidden] when `rows` is null.
  * Pre-norm blocks of grouped-query attention and a gated feed-forward. The last block's feed-forward runs for `rows` alone.
  */
-export function decoder(b: GraphBuilder, config: DecoderConfig, weight: Weights, tokens: Value, attention: Attention, rows: Value): Value {
+export function decoder(b: GraphBuilder, config: DecoderConfig, weight: Weights, tokens: Value, attention: Attention, rows: Value | null): Value {
   const { qkNorm, sandwichNorms, normOffset, activation, scaledEmbeddings } = layouts[config.family];
-  const select = (value: Value) => b.gather(b.reshape(value, [-1, value.shape.at(-1) as number]), rows);
+  const select = (value: Value) => (rows ? b.gather(b.reshape(value, [-1, value.shape.at(-1) as number]), rows) : value);
   const rmsNorm = (value: Value, w: Value) => b.rmsNorm(value, normOffset === 0 ? w : b.add(w, normOffset), config.normEps);
   let x = weight.rows('model.embed_tokens.weight', tokens);
   if (scaledEmbeddings) x = b.mul(x, Math.sqrt(config.hidden));

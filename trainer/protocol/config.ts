@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DpoConfig, SftConfig } from './example-config.ts';
 import { GrpoConfig } from './grpo-config.ts';
+import { loraSettings } from './lora-config.ts';
 import { longestTimeout, SamplingOverrides } from './rollout.ts';
 
 /** Where the model behind the agent is served from. */
@@ -9,6 +10,7 @@ export const ModelConfig = z.strictObject({
   endpoint: z.url({ protocol: /^https?$/, error: 'must be the http or https URL of a server' }).optional().describe('Or the base URL of an OpenAI-compatible server (ends in /v1); enough for dry runs and evaluation, not for training.'),
   name: z.string().optional().describe('Model name at the endpoint.'),
   api_key_env: z.string().optional().describe("Name of the environment variable that holds the endpoint's key."),
+  ...loraSettings,
 }).refine((model) => (model.path === undefined) !== (model.endpoint === undefined), { message: 'give either "path" (local policy) or "endpoint" (a server), not both' });
 export type ModelConfig = z.infer<typeof ModelConfig>;
 
@@ -60,7 +62,11 @@ export const TrainConfig = z.strictObject({
   runner: RunnerConfig.prefault({}),
   seed: z.number().int().default(0).describe('The same seed gives the same run.'),
   threads: z.number().int().min(1).max(256).optional().describe("Threads of the engine; default: the machine's physical cores."),
-  checkpoints: z.strictObject({ keep_last: z.number().int().min(1).default(2).describe('How many checkpoints are kept.'), every: z.number().int().min(1).default(1).describe('A checkpoint after every n steps.') }).prefault({}),
+  checkpoints: z.strictObject({
+    keep_last: z.number().int().min(1).default(2).describe('How many checkpoints are kept, besides that of the step that validated best (max_actor_ckpt_to_keep of verl, save_total_limit of TRL).'),
+    every: z.number().int().min(1).default(1).describe('A checkpoint after every n steps.'),
+    load_best_model_at_end: z.boolean().default(false).describe('The trained model is that of the step with the best reward on the validation tasks, and not of the last step. Needs test_freq above 0.'),
+  }).prefault({}),
 });
 export type TrainConfig = z.infer<typeof TrainConfig>;
 

@@ -28,8 +28,8 @@ function curve(steps: StepMetrics[]): unknown[] {
 }
 
 function outcome(run: Run): unknown {
-  const { before, after, difference, steps } = TrainResult.parse(run.result);
-  return { before, after, difference, steps };
+  const { before, after, difference, steps, checkpoint_step } = TrainResult.parse(run.result);
+  return { before, after, difference, steps, checkpoint_step };
 }
 
 describe('training runs', function () {
@@ -101,14 +101,46 @@ describe('training runs', function () {
     assert.notDeepEqual(curve(trainer.store.listSteps(other.run_id)), curve(trainer.store.listSteps(first.run_id)));
   });
 
-  it('killed with -9 in mid-training and resumed, it ends as if nothing had happened', async () => {
-    const withReference = { grpo: { ...config.grpo, kl_loss_coef: 0.05 } };
-    const whole = await workspace(withReference);
+  it('trains low-rank factors: checkpoints hold them alone, a resumed run ends as an uninterrupted one, the result is a model with the adapter beside it', async () => {
+    const made = await workspace({ model: { path: 'policy', lora_rank: 4, target_modules: ['q_proj', 'v_proj', 'down_proj'] }, grpo: { ...config.grpo, lr: 1e-2, kl_loss_coef: 0.05 } });
+    const trainer = await open(made);
+    const notices: string[] = [];
+    trainer.store.onEvent((event) => { if (event.type === 'notice') notices.push(event.message); });
+    const whole = await train(trainer);
+    assert.ok(notices.some((message) => /^LoRA of rank 4 on q_proj, v_proj, down_proj: 0.00[0-9]+ million parameters/.test(message)), notices.join());
+    const steps = trainer.store.listSteps(whole.run_id);
+    for (const step of steps) assert.ok(step.updated && step.logprob_max_diff! < 1e-4 && step.grad_norm! > 0, JSON.stringify(step));
+    assert.ok(Math.abs(steps[0]!.kl!) < 1e-6 && steps.at(-1)!.kl! > 0);
+
+    let interrupted: string | null = null;
+    const reached = new Promise<void>((resolve) => { trainer.store.onEvent((event) => { if (event.type === 'step' && event.run_id === interrupted && event.metrics.step === 1) resolve(); }); });
+    interrupted = trainer.runs.start({ kind: 'train', config_path: 'agent-trainer.json' }).run_id;
+    await reached;
+    await trainer.runs.cancel(interrupted);
+    const checkpoints = path.join(made.folder, '.agent-trainer', 'runs', interrupted, 'checkpoints');
+    for (const name of readdirSync(checkpoints)) assert.deepEqual(readdirSync(path.join(checkpoints, name)).filter((file) => file.endsWith('.safetensors')), ['adapter_model.safetensors', 'optimizer.safetensors']);
+    const sampled = await trainer.runs.wait(trainer.runs.start({ kind: 'eval', agent: 'agent.ts', data: 'heldout.jsonl', policy: path.join(checkpoints, readdirSync(checkpoints)[0]!) }).run_id);
+    assert.equal(sampled.status, 'succeeded', sampled.error ?? '');
+    const resumed = await train(trainer, { resume: interrupted });
+    assert.deepEqual(curve(trainer.store.listSteps(resumed.run_id)), curve(steps));
+
+    const [a, b] = [TrainResult.parse(whole.result), TrainResult.parse(resumed.result)];
+    assert.deepEqual(weights(b.checkpoint), weights(a.checkpoint));
+    assert.notDeepEqual(weights(a.checkpoint), weights(path.join(made.folder, 'policy')));
+    assert.deepEqual(readdirSync(path.join(a.checkpoint, 'adapter')), ['adapter_config.json', 'adapter_model.safetensors']);
+  });
+
+  const killed: Record<string, object> = {
+    'with a reference model': { grpo: { ...config.grpo, kl_loss_coef: 0.05 } },
+    'when the best of its checkpoints is kept': { grpo: { ...config.grpo, test_freq: 1 }, checkpoints: { keep_last: 1, load_best_model_at_end: true } },
+  };
+  for (const [when, overrides] of Object.entries(killed)) it(`killed with -9 in mid-training and resumed, it ends as if nothing had happened, ${when}`, async () => {
+    const whole = await workspace(overrides);
     const trainer = await open(whole);
     const expected = await train(trainer);
-    assert.ok(trainer.store.listSteps(expected.run_id).at(-1)!.kl! > 0);
+    const checkpoints = trainer.runs.checkpoints(expected.run_id).map(({ folder, ...rest }) => ({ ...rest, weights: weights(folder) }));
 
-    const made = await workspace(withReference);
+    const made = await workspace(overrides);
     const child = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(new URL('training-process.ts', import.meta.url)), made.folder], { stdio: ['ignore', 'pipe', 'inherit'] });
     let run_id = '';
     for await (const line of createInterface({ input: child.stdout })) {
@@ -121,13 +153,30 @@ describe('training runs', function () {
 
     const next = await open(made);
     assert.equal(next.store.getRun(run_id)?.status, 'interrupted');
-    const before = next.store.listRollouts({ run_id, mode: 'val' }).map((rollout) => rollout.rollout_id);
+    const evaluated = () => next.store.listRollouts({ run_id, mode: 'val' }).filter(({ step }) => step === null).length;
+    const before = evaluated();
     const resumed = await train(next, { resume: run_id });
     assert.deepEqual(curve(next.store.listSteps(run_id)), curve(trainer.store.listSteps(expected.run_id)));
     assert.deepEqual(outcome(resumed), outcome(expected));
     assert.deepEqual(weights(TrainResult.parse(resumed.result).checkpoint), weights(TrainResult.parse(expected.result).checkpoint));
-    assert.equal(next.store.listRollouts({ run_id, mode: 'val' }).length - before.length, 6, 'the evaluation before is not repeated');
+    assert.deepEqual(next.runs.checkpoints(run_id).map(({ folder, ...rest }) => ({ ...rest, weights: weights(folder) })), checkpoints);
+    assert.equal(evaluated() - before, 6, 'the evaluation before is not repeated');
     assert.throws(() => next.runs.start({ kind: 'train', resume: run_id }), (error) => error instanceof TrainerError && error.code === 'conflict');
+  });
+
+  it('with load_best_model_at_end the trained model is that of the checkpoint that validated best', async () => {
+    const made = await workspace({ grpo: { ...config.grpo, steps: 5, test_freq: 1, lr: 0.05 }, checkpoints: { keep_last: 1, load_best_model_at_end: true } });
+    const trainer = await open(made);
+    const run = await train(trainer);
+    const { checkpoint, checkpoint_step, after } = TrainResult.parse(run.result);
+    const kept = trainer.runs.checkpoints(run.run_id);
+    const best = kept.find((each) => each.best)!;
+    const validated = trainer.store.listSteps(run.run_id).map((step) => step.val_reward!);
+    assert.equal(best.val_reward, Math.max(...validated));
+    assert.equal(best.step, validated.indexOf(best.val_reward));
+    assert.deepEqual([checkpoint_step, after.mean_reward], [best.step, best.val_reward]);
+    assert.deepEqual(weights(checkpoint), weights(best.folder));
+    assert.deepEqual(kept.map(({ step }) => step), [...new Set([best.step, 4])]);
   });
 
   it('cancelled, it keeps its checkpoint and can be resumed; a closed trainer leaves it interrupted', async () => {

@@ -1,18 +1,21 @@
 import { TrainerError } from '../../protocol/errors.ts';
 import type { Call, Graph, Value } from '../graph.ts';
+import { reachableCalls } from '../reachable.ts';
+import { dynamicType, type DynamicAxis } from './dynamic-axes.ts';
 import { OnnxEmitter } from './emitter.ts';
 import type { OnnxModel, OnnxNode } from './model-proto.ts';
 import type { ProviderProfile } from './profile.ts';
 
-/** Lowers a graph to ONNX operators. Only what the outputs reach is emitted; unused inputs stay declared. */
-export function lower(graph: Graph, profile: ProviderProfile): OnnxModel {
+/** Lowers a graph to ONNX operators. Only what the outputs reach is emitted; unused inputs stay declared. Axes are static but for the `axes` given. */
+export function lower(graph: Graph, profile: ProviderProfile, axes: readonly DynamicAxis[] = []): OnnxModel {
   if (graph.outputs.size === 0) throw new TrainerError('internal', 'compile: the graph has no outputs; name one with output()');
-  const emitter = new OnnxEmitter(profile);
+  const emitter = new OnnxEmitter(profile, axes);
   const names = new Map<Value, string>();
   for (const [name, value] of graph.inputs) names.set(value, name);
   for (const call of reachableCalls(graph)) lowerCall(emitter, call, names);
   const nodes = nameOutputs(emitter, graph, names);
-  return { nodes, initializers: emitter.initializers, inputs: graph.inputs, outputs: graph.outputs };
+  const types = (values: ReadonlyMap<string, Value>) => new Map([...values].map(([name, value]) => [name, dynamicType(value, axes)]));
+  return { nodes, initializers: emitter.initializers, inputs: types(graph.inputs), outputs: types(graph.outputs) };
 }
 
 function lowerCall(emitter: OnnxEmitter, call: Call, names: Map<Value, string>): void {
@@ -48,15 +51,4 @@ function nameOutputs(emitter: OnnxEmitter, graph: Graph, names: Map<Value, strin
   const rename = (list: readonly string[]) => list.map((name) => renamed.get(name) ?? name);
   const nodes = emitter.nodes.map((node) => ({ ...node, inputs: rename(node.inputs), outputs: rename(node.outputs) }));
   return [...nodes, ...copies];
-}
-
-function reachableCalls(graph: Graph): Call[] {
-  const found = new Set<Call>();
-  const stack = [...graph.outputs.values()];
-  for (let value = stack.pop(); value !== undefined; value = stack.pop()) {
-    if (value.source.kind !== 'call' || found.has(value.source.call)) continue;
-    found.add(value.source.call);
-    stack.push(...value.source.call.inputs);
-  }
-  return [...found].sort((a, b) => a.id - b.id);
 }
