@@ -14,6 +14,7 @@ import { schemaDocuments } from '../trainer/grammar/schema.ts';
 import { readVocabulary } from '../trainer/grammar/vocabulary.ts';
 import { decoderConfig } from '../trainer/models/decoder-config.ts';
 import { Detokenizer } from '../trainer/models/detokenizer.ts';
+import { wholeModel } from '../trainer/models/policy-weights.ts';
 import { initialParameters } from '../trainer/models/weights.ts';
 import { DecodeModel } from '../trainer/policy/decode-model.ts';
 import { uniforms } from '../trainer/policy/random.ts';
@@ -51,7 +52,7 @@ async function measure(name: keyof typeof shapes) {
   let from = performance.now();
   const vocabulary = readVocabulary(config.vocab, (id) => bytes[id], [0]);
   const vocabularyMs = performance.now() - from;
-  const model = new DecodeModel(config, initialParameters(config, 1), { provider: 'cpu', threads: Number(options.threads) }, 8);
+  const model = new DecodeModel(config, wholeModel(initialParameters(config, 1)), { provider: 'cpu', threads: Number(options.threads) }, 8);
   let left = 0;
   let tokens = 0;
   const sampler = new Sampler(model, [0], () => new Detokenizer((id) => bytes[id]), (event) => {

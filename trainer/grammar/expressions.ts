@@ -25,8 +25,8 @@ interface KnownDerivatives { epoch: number; after: (Expr | undefined)[] }
 /** An expression that may refer to itself. It never matches the empty text, and consumes a byte before it recurs. */
 export interface Rule { body: Expr | null }
 
-/** Expressions known at a time; beyond it equal ones may be built twice, which costs time, not correctness. */
-const maxInterned = 50_000;
+/** Expressions kept between two tokens. */
+const maxKept = 20_000;
 
 /**
  * Expressions and their derivatives (Brzozowski 1964; for context-free grammars: Might, Darais, Spiewak 2011): what remains
@@ -102,6 +102,13 @@ export class Algebra {
     return known.after[byte] ??= this.#derive(expr, byte);
   }
 
+  /** Forgets what was derived, once it is much. Expressions in use stay good; equal ones may be built again, so not in the middle of comparing them. */
+  trim(): void {
+    if (this.#interned.size < maxKept) return;
+    this.#interned = new Map([['none', this.none], ['end', this.end]]);
+    this.#epoch += 1;
+  }
+
   #derive(expr: Expr, byte: number): Expr {
     switch (expr.kind) {
       case 'none': case 'end': return this.none;
@@ -136,10 +143,6 @@ export class Algebra {
   #make(key: string, shape: Shape, nullable: boolean): Expr {
     const known = this.#interned.get(key);
     if (known) return known;
-    if (this.#interned.size >= maxInterned) {
-      this.#interned = new Map([['none', this.none], ['end', this.end]]);
-      this.#epoch += 1;
-    }
     const made: Expr = { ...shape, id: this.#nextId++, nullable, known: { epoch: -1, after: [] } };
     this.#interned.set(key, made);
     return made;

@@ -41,6 +41,7 @@ export class GrammarConstraint {
 
   accept(token: number): void {
     const { algebra, vocabulary } = this.#grammar;
+    algebra.trim();
     if (this.#state.nullable && vocabulary.stopIds.includes(token)) this.#ended = true;
     else for (const byte of vocabulary.bytesOf(token) ?? []) this.#state = algebra.after(this.#state, byte);
   }

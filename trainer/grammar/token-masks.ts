@@ -2,7 +2,7 @@ import type { Algebra, Expr } from './expressions.ts';
 import type { SortedTokens, Vocabulary } from './vocabulary.ts';
 
 /** Masks kept of one grammar, in bytes. */
-const cacheBytes = 32 * 2 ** 20;
+const cacheBytes = 16 * 2 ** 20;
 
 /** Which tokens may come in each state of a grammar, as bit masks over the ids (see TokenConstraint). */
 export class TokenMasks {

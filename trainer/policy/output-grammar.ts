@@ -9,7 +9,7 @@ import { TrainerError } from '../protocol/errors.ts';
 import type { CallableTool, OutputFormat } from './output-format.ts';
 import { toolCallEnd, toolCallStart } from './tool-calls.ts';
 
-const maxGrammars = 16;
+const maxGrammars = 8;
 
 /** Grammars by the format they stand for, the last ones used. */
 export class OutputGrammars {

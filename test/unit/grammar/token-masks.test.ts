@@ -79,12 +79,11 @@ describe('tokens that a grammar allows', () => {
     assert.throws(() => poor.constraint().allowed(), { code: 'bad_input', message: /cannot write what the format asks for/ });
   });
 
-  it('stays right when more states have come than are remembered', () => {
-    const { algebra, start, masks } = grammarOf({ type: 'array', items: { type: 'string', maxLength: 60_000 } });
-    let state = start;
-    for (const byte of Buffer.from(`["${'x'.repeat(55_000)}`)) state = algebra.after(state, byte);
-    assert.ok(allowedIds(masks.of(state)).includes(0x22));
-    for (const byte of Buffer.from('", "a"]')) state = algebra.after(state, byte);
-    assert.equal(state, algebra.end);
+  it('stays right when what was derived is forgotten on the way', () => {
+    const constraint = grammarOf({ type: 'array', items: { type: 'string', maxLength: 30_000 } }).constraint();
+    for (const byte of Buffer.from(`["${'x'.repeat(25_000)}`)) constraint.accept(byte);
+    assert.ok(allowedIds(constraint.allowed()).includes(0x22));
+    for (const byte of Buffer.from('", "a"]')) constraint.accept(byte);
+    assert.ok(constraint.complete);
   });
 });
