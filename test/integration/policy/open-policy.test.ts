@@ -66,7 +66,7 @@ describe('the policy in its thread', () => {
       assert.equal(streamed.chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join(''), text);
       assert.deepEqual(streamed.tokens, plain.tokens);
       assert.deepEqual(plain.chunks, []);
-      assert.deepEqual(plain.sampling, { temperature: 1, top_p: 1, top_k: 0, max_tokens: 16, seed: 5, stop: [] });
+      assert.deepEqual(plain.sampling, { temperature: 1, top_p: 1, top_k: 0, max_tokens: 16, seed: 5, stop: [], constrained: false });
       assert.notDeepEqual((await ask('Say e', 6)).tokens, plain.tokens);
     });
 
