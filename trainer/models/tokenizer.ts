@@ -65,7 +65,10 @@ export class ModelTokenizer {
     return ids.map((id) => detokenizer.push(id)).join('') + detokenizer.end();
   }
 
-  detokenizer(): Detokenizer { return new Detokenizer((id) => (this.#special.has(id) ? undefined : this.#bytes[id]), this.#stripsFirstBlank); }
+  detokenizer(): Detokenizer { return new Detokenizer((id) => this.printedBytesOf(id), this.#stripsFirstBlank); }
+
+  /** The bytes a token adds to an answer; undefined for special tokens. */
+  printedBytesOf(id: number): Uint8Array | undefined { return this.#special.has(id) ? undefined : this.#bytes[id]; }
 
   /** The bytes a token stands for, special tokens written out. */
   bytesOf(id: number): Uint8Array { return this.#bytes[id] ?? new Uint8Array(0); }

@@ -3,6 +3,7 @@ import { ChatBackendError, type CallContext, type ChatBackend, type ChatEvent, t
 import { messageOf } from '../protocol/errors.ts';
 import { Answer } from './answer.ts';
 import type { ChatSample, SampleMessage } from './messages.ts';
+import { outputFormat, type OutputFormat } from './output-format.ts';
 import type { PolicyClient } from './policy-client.ts';
 import { uniforms } from './random.ts';
 
@@ -23,8 +24,9 @@ export class PolicyBackend implements ChatBackend {
 
   async *chat(request: ChatRequest, context: CallContext): AsyncGenerator<ChatEvent> {
     if ((request.n ?? 1) > 1) throw invalid('The local model answers once per request. Send the request n times instead of setting "n".', { param: 'n' });
+    const format = outputFormat(request);
     const tools = request.tools?.length && request.tool_choice !== 'none' ? request.tools : null;
-    const sampling = this.#sampling(request, context, tools);
+    const sampling = this.#sampling(request, context, tools, format);
     const queue = new MessageQueue(context.signal);
     const cancel = this.#start(sampling, queue);
     try {
@@ -39,7 +41,7 @@ export class PolicyBackend implements ChatBackend {
         if (request.stream) for (const chunk of chunks) yield { type: 'chunk', chunk };
         if (message.type !== 'done') continue;
         const { temperature, top_p, top_k, seed, stop } = sampling;
-        yield { type: 'done', completion: answer.completion(), tokens: answer.sampled(message.version), sampling: { temperature, top_p, top_k, max_tokens, seed, stop } };
+        yield { type: 'done', completion: answer.completion(), tokens: answer.sampled(message.version), sampling: { temperature, top_p, top_k, max_tokens, seed, stop, constrained: format !== null } };
         return;
       }
     } finally {
@@ -55,10 +57,11 @@ export class PolicyBackend implements ChatBackend {
     }
   }
 
-  #sampling(request: ChatRequest, context: CallContext, tools: unknown[] | null): Omit<ChatSample, 'id'> {
+  #sampling(request: ChatRequest, context: CallContext, tools: unknown[] | null, format: OutputFormat | null): Omit<ChatSample, 'id'> {
     return {
       messages: request.messages,
       tools,
+      format,
       temperature: request.temperature ?? 1,
       top_p: request.top_p ?? 1,
       top_k: request.top_k ?? 0,
@@ -104,8 +107,8 @@ class MessageQueue {
 function refusal(message: SampleMessage): ChatBackendError {
   if (message.type === 'failed') return new ChatBackendError(500, 'server_error', message.error.message);
   if (message.type !== 'invalid') return new ChatBackendError(500, 'server_error', `The policy's thread said "${message.type}" out of turn.`);
-  const code = message.error.details?.['code'];
-  return invalid(message.error.message, { param: 'messages', ...(typeof code === 'string' ? { code } : {}) });
+  const { code, param = 'messages' } = message.error.details ?? {};
+  return invalid(message.error.message, { ...(typeof param === 'string' ? { param } : {}), ...(typeof code === 'string' ? { code } : {}) });
 }
 
 function invalid(message: string, options: { code?: string; param?: string }): ChatBackendError {

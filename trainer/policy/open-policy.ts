@@ -7,11 +7,13 @@ import type { DpoMetrics, ExampleSettings, Policy, PolicyInfo, PreferencePair, S
 import { PolicyBackend } from './chat-backend.ts';
 import type { LoraStart } from './messages.ts';
 import { PolicyClient } from './policy-client.ts';
+import { chooseProvider } from './provider/choose.ts';
 
 export interface OpenPolicyOptions extends FetchOptions {
   /** Threads of the engine. Default: the cores this process may use. */
   threads?: number;
-  provider?: Provider;
+  /** Default: the fastest that computes right here, measured once for models of this width. */
+  provider?: Provider | undefined;
   /** Trains low-rank factors beside the model, which stays as it is. Default: the model itself is trained. */
   lora?: LoraStart | null;
   /** Seeds the requests that come without a seed, in order of arrival. Default: random. */
@@ -23,9 +25,10 @@ export interface OpenPolicyOptions extends FetchOptions {
  * Throws TrainerError naming the file at fault, or what the provider lacks.
  */
 export async function openPolicy(model: string, options: OpenPolicyOptions = {}): Promise<Policy & { chat: ChatBackend }> {
-  const { threads = availableParallelism(), provider = 'cpu', lora = null, seed } = options;
+  const { threads = availableParallelism(), lora = null, seed } = options;
   const folder = path.resolve(await fetchModel(model, options));
-  const client = await PolicyClient.start({ folder, threads, provider, lora });
+  const { provider, reason: providerReason } = options.provider ? { provider: options.provider, reason: 'as asked for' } : await chooseProvider(await readConfig(folder), { threads, ...(options.signal ? { signal: options.signal } : {}) });
+  const client = await PolicyClient.start({ folder, threads, provider, providerReason, lora });
   const chat = new PolicyBackend({ name: modelName(model), client, seed: seed ?? null });
   return new LocalPolicy(client, chat);
 }
@@ -69,6 +72,8 @@ class LocalPolicy implements Policy {
   }
 
   async setReference(): Promise<void> { await this.#client.call('setReference', null); }
+
+  async adoptAverage(): Promise<void> { this.#version = (await this.#client.call('adoptAverage', null)).version; }
 
   async save(folder: string, { resumable }: { resumable: boolean }): Promise<void> {
     await this.#client.call('save', { folder: path.resolve(folder), resumable });

@@ -34,10 +34,12 @@ export function checkConfig(value: unknown, source: string): TrainConfig {
   if (sampling.temperature === 0) throw new TrainerError('bad_input', `${source}: sampling.temperature is 0, and greedy rollouts of a task are all the same: training needs a temperature above 0, best 1.`);
   if ((sampling.top_p ?? 1) < 1 || (sampling.top_k ?? 0) > 0) throw new TrainerError('bad_input', `${source}: sampling.top_p and sampling.top_k must be off (1 and 0) in training, because the trainer learns on the whole distribution.`);
   for (const name of ['grpo', 'sft', 'dpo'] as const) checkExpression(`${name}.agent_match`, parsed.data[name]?.agent_match, source);
+  if (parsed.data.model.base_dtype !== 'float32' && parsed.data.model.lora_rank === 0) throw new TrainerError('bad_input', `${source}: model.base_dtype "${parsed.data.model.base_dtype}" is for a model that stays as it is: give a model.lora_rank, or leave it out.`);
   const { algorithm } = parsed.data;
   if (algorithm === 'grpo') checkGrpo(parsed.data, source);
   else if (!parsed.data[algorithm]) throw new TrainerError('bad_input', `${source}: "algorithm" is "${algorithm}", which learns from examples: give "${algorithm}": {"data": ...}.`);
   if (parsed.data.checkpoints.load_best_model_at_end && parsed.data[algorithm]?.test_freq === 0) throw new TrainerError('bad_input', `${source}: checkpoints.load_best_model_at_end looks for the best of the validated steps, but ${algorithm}.test_freq is 0: give the number of steps between validations.`);
+  if (parsed.data.checkpoints.load_best_model_at_end && (parsed.data[algorithm]?.ema_decay ?? 0) > 0) throw new TrainerError('bad_input', `${source}: checkpoints.load_best_model_at_end takes the weights of one step, and ${algorithm}.ema_decay the average over the steps, which was not validated: leave one of them out.`);
   return parsed.data;
 }
 
