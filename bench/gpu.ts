@@ -80,7 +80,7 @@ async function operatorError(provider: Provider): Promise<number> {
 async function training(provider: Provider, lora: LoraSettings | null): Promise<number[]> {
   const rows = [20, 31, 40].map((length, row) => ({ tokens: Array.from({ length }, (_, t) => (row * 71 + t * 37) % small.vocab), mask: Array.from({ length }, (_, t) => Number(t > 4)), temperature: 1 }));
   const base = initialParameters(small, 1, 0.1);
-  const learner = new Learner(small, lora ? { trainable: initialFactors(small, lora, 1), frozen: { base, lora } } : wholeModel(base), { provider, threads });
+  const learner = new Learner(small, lora ? { trainable: initialFactors(small, lora, 1), frozen: { base: { type: 'float32', tensors: base.tensors }, lora } } : wholeModel(base), { provider, threads });
   const results: number[] = [];
   for (let step = 0; step < 3; step++) {
     const { loss, grad_norm } = await supervisedStep(learner, rows, { lr: 1e-3, betas: [0.9, 0.95], weight_decay: 0.01, max_grad_norm: 1, micro_batch_tokens: 128 });

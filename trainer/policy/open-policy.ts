@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import type { Provider } from '../protocol/providers.ts';
+import { readConfig } from '../models/config.ts';
 import { fetchModel, type FetchOptions } from '../models/hub/fetch-model.ts';
 import type { ChatBackend } from '../protocol/chat.ts';
 import type { DpoMetrics, ExampleSettings, Policy, PolicyInfo, PreferencePair, ScoredRow, SftMetrics, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';

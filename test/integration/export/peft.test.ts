@@ -31,9 +31,9 @@ describe('export of a LoRA adapter for PEFT', () => {
       mkdirSync(at(`base ${name}`));
       await saveModel(at(`base ${name}`), { config, weights: base });
       writeFileSync(path.join(at(`base ${name}`), 'tokenizer.json'), JSON.stringify(tokenizer.tokenizer));
-      const weights = { trainable: randomFactors(config, lora), frozen: { base, lora } };
+      const weights = { trainable: randomFactors(config, lora), frozen: { base: { type: 'float32' as const, tensors: base.tensors }, lora } };
       await writeCheckpoint(at(`trained ${name}`), at(`base ${name}`), weights, null);
-      await writeCheckpoint(at(`checkpoint ${name}`), at(`base ${name}`), weights, { version: 1, optimizer: null });
+      await writeCheckpoint(at(`checkpoint ${name}`), at(`base ${name}`), weights, { version: 1, optimizer: null, average: null });
       await exportModel({ source: at(`trained ${name}`), format: 'peft', type: null, out: at(`adapter ${name}`) });
     }
   });
