@@ -1,12 +1,9 @@
-import { profiles } from '../engine/onnx/profile.ts';
-import type { Provider } from '../protocol/providers.ts';
+import { totalmem } from 'node:os';
 import { selfTest } from '../engine/self-test.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import type { DpoMetrics, ExampleSettings, PolicyInfo, PreferencePair, ScoredRow, SftMetrics, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
-import { initialFactors } from '../models/lora.ts';
-import { loadFrozen, loadModel } from '../models/model-folder.ts';
-import { wholeModel, type PolicyWeights } from '../models/policy-weights.ts';
+import type { PolicyWeights } from '../models/policy-weights.ts';
 import { openTokenizer, type ModelTokenizer } from '../models/tokenizer.ts';
 import { allocateBlock, type ParameterBlock } from '../models/weights.ts';
 import { parameterCount } from '../models/parameters.ts';
@@ -17,6 +14,7 @@ import { dpoStep } from './dpo.ts';
 import { grpoUpdate } from './grpo-update.ts';
 import { requireReference, rowLogprobs } from './row-logprobs.ts';
 import { Learner } from './learner.ts';
+import { loadPolicy } from './load-policy.ts';
 import { fromPlain, toPlain, type ChatSample, type WorkerOptions } from './messages.ts';
 import { supervisedStep } from './supervised.ts';
 import { Sampler, type SampleEvent } from './sampler.ts';
@@ -24,7 +22,6 @@ import { Sampler, type SampleEvent } from './sampler.ts';
 export type HostEvent = SampleEvent | { type: 'prompt'; id: number; prompt: number[]; max_tokens: number } | { type: 'invalid'; id: number; error: TrainerError };
 
 const scoringTokens = 4096; // per forward pass when only log-probabilities are wanted
-const cacheBudget = 2 ** 30; // bytes for keys and values
 const maxSlots = 32;
 
 /** One model with one set of weights in memory: the sampler draws with it, the learner changes it, or with LoRA the factors beside it. */
@@ -58,7 +55,7 @@ export class PolicyHost {
     const tokenizer = await openTokenizer(folder, config.vocab);
     const stopIds = tokenizer.eosId === null ? config.eosIds : [...config.eosIds, tokenizer.eosId];
     const engine = { provider, threads };
-    const decoder = new DecodeModel(config, weights, engine, slotsFor(config));
+    const decoder = new DecodeModel(config, weights, engine, slotsFor(config, totalmem()));
     const info = {
       model_type: config.family, parameters: parameterCount(config), trainable_parameters: weights.trainable.flat.length, vocab_size: config.vocab, context_length: config.contextLength, provider, threads,
     };
@@ -127,19 +124,8 @@ export class PolicyHost {
   }
 }
 
-async function loadPolicy(folder: string, provider: Provider, lora: WorkerOptions['lora']): Promise<{ config: DecoderConfig; weights: PolicyWeights }> {
-  if (!lora) {
-    const { config, weights } = await loadModel(folder);
-    return { config, weights: wholeModel(weights) };
-  }
-  const { base: type } = lora;
-  const formats = provider === 'tensorflow' ? [] : profiles[provider].frozen;
-  if (type !== 'float32' && !formats.includes(type)) throw new TrainerError('environment', `A base_dtype of "${type}" cannot be used with the provider "${provider}"${formats.length > 0 ? `, but ${formats.join(', ')} can` : ''}. Use "float32", or the provider "cpu".`);
-  const { config, base } = await loadFrozen(folder, type);
-  return { config, weights: { trainable: initialFactors(config, lora, lora.seed), frozen: { base, lora } } };
-}
-
-function slotsFor({ layers, kvHeads, headDim, contextLength }: DecoderConfig): number {
+/** Answers that may be sampled at a time: their keys and values, of 4096 tokens each, take an eighth of the machine's memory (bytes) at most, or 1 GiB. */
+export function slotsFor({ layers, kvHeads, headDim, contextLength }: DecoderConfig, memory: number): number {
   const bytesPerSlot = 2 * layers * kvHeads * headDim * Math.min(contextLength, 4096) * Float32Array.BYTES_PER_ELEMENT;
-  return Math.max(1, Math.min(maxSlots, Math.floor(cacheBudget / bytesPerSlot)));
+  return Math.max(1, Math.min(maxSlots, Math.floor(Math.max(2 ** 30, memory / 8) / bytesPerSlot)));
 }

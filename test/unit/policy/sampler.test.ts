@@ -8,7 +8,7 @@ import { DecodeModel } from '../../../trainer/policy/decode-model.ts';
 import { Learner } from '../../../trainer/policy/learner.ts';
 import { rowLogprobs } from '../../../trainer/policy/row-logprobs.ts';
 import { Sampler, type SampleEvent, type SampleRequest, type SampledToken } from '../../../trainer/policy/sampler.ts';
-import { baseTypes, loraTargets, type BaseType } from '../../../trainer/protocol/lora-config.ts';
+import { baseTypes, loraTargets } from '../../../trainer/protocol/lora-config.ts';
 import { frozenBase, randomFactors } from '../../fixtures/lora.ts';
 import type { TokenConstraint } from '../../../trainer/policy/sampling.ts';
 import { referenceLogprobs } from '../models/reference.ts';
