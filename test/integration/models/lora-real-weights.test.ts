@@ -8,7 +8,7 @@ import type { ChatBackend, ChatRequest } from '../../../trainer/protocol/chat.ts
 import { loraTargets } from '../../../trainer/protocol/lora-config.ts';
 import type { Policy, TrainRow, UpdateSettings } from '../../../trainer/protocol/policy.ts';
 
-const [steps, group, answerTokens] = [6, 8, 12];
+const [steps, group, answerTokens] = [4, 8, 12];
 const settings: UpdateSettings = {
   lr: 2e-3, betas: [0.9, 0.95], weight_decay: 0, max_grad_norm: 1, clip_ratio_low: 0.2, clip_ratio_high: 0.28, clip_ratio_c: 3, importance_sampling_level: 'token', rollout_is: 'none',
   rollout_is_threshold: 2, entropy_coeff: 0, kl_loss_coef: 0, kl_loss_type: 'k3', micro_batch_tokens: 256, ppo_epochs: 1,

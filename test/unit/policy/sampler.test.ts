@@ -8,7 +8,7 @@ import { DecodeModel } from '../../../trainer/policy/decode-model.ts';
 import { Learner } from '../../../trainer/policy/learner.ts';
 import { rowLogprobs } from '../../../trainer/policy/row-logprobs.ts';
 import { Sampler, type SampleEvent, type SampleRequest, type SampledToken } from '../../../trainer/policy/sampler.ts';
-import { baseTypes, loraTargets } from '../../../trainer/protocol/lora-config.ts';
+import { baseTypes, loraTargets, type BaseType } from '../../../trainer/protocol/lora-config.ts';
 import { frozenBase, randomFactors } from '../../fixtures/lora.ts';
 import type { TokenConstraint } from '../../../trainer/policy/sampling.ts';
 import { referenceLogprobs } from '../models/reference.ts';
@@ -21,7 +21,7 @@ class Harness {
   readonly model: DecodeModel;
   readonly sampler: Sampler;
 
-  constructor(config: DecoderConfig, weights: ParameterBlock, { slots = 8, stopIds = [] as number[], lora = null as LoraSettings | null, base = 'float32' } = {}) {
+  constructor(config: DecoderConfig, weights: ParameterBlock, { slots = 8, stopIds = [], lora = null, base = 'float32' }: { slots?: number; stopIds?: number[]; lora?: LoraSettings | null; base?: BaseType } = {}) {
     const model = lora ? { trainable: randomFactors(config, lora), frozen: { base: frozenBase(weights, base), lora } } : wholeModel(weights);
     this.model = new DecodeModel(config, model, engine, slots);
     // Token n prints as the letter at n, so that stop strings can be written down.
