@@ -15,6 +15,7 @@ import { grpoUpdate } from './grpo-update.ts';
 import { requireReference, rowLogprobs } from './row-logprobs.ts';
 import { Learner } from './learner.ts';
 import { loadPolicy } from './load-policy.ts';
+import { movedAverage } from './weight-average.ts';
 import { fromPlain, toPlain, type ChatSample, type WorkerOptions } from './messages.ts';
 import { supervisedStep } from './supervised.ts';
 import { Sampler, type SampleEvent } from './sampler.ts';
@@ -36,6 +37,7 @@ export class PolicyHost {
   readonly #tokenizer: ModelTokenizer;
   readonly #emit: (event: HostEvent) => void;
   #reference: ParameterBlock | null = null;
+  #average: ParameterBlock | null = null;
 
   private constructor(folder: string, info: PolicyInfo, weights: PolicyWeights, learner: Learner, decoder: DecodeModel, tokenizer: ModelTokenizer, stopIds: number[], emit: (event: HostEvent) => void) {
     this.#folder = folder;
@@ -80,18 +82,19 @@ export class PolicyHost {
   }
 
   async update(miniBatches: TrainRow[][], settings: UpdateSettings): Promise<UpdateMetrics> {
-    return this.#learned(await grpoUpdate(this.#learner, miniBatches, settings, this.#reference));
+    return this.#learned(await grpoUpdate(this.#learner, miniBatches, settings, this.#reference), settings);
   }
 
   async sft(rows: ScoredRow[], settings: ExampleSettings): Promise<SftMetrics> {
-    return this.#learned(await supervisedStep(this.#learner, rows, settings));
+    return this.#learned(await supervisedStep(this.#learner, rows, settings), settings);
   }
 
   async dpo(pairs: PreferencePair[], settings: ExampleSettings & { beta: number }): Promise<DpoMetrics> {
-    return this.#learned(await dpoStep(this.#learner, pairs, settings, requireReference(this.#reference)));
+    return this.#learned(await dpoStep(this.#learner, pairs, settings, requireReference(this.#reference)), settings);
   }
 
-  async #learned<Metrics>(metrics: Metrics): Promise<Metrics> {
+  async #learned<Metrics>(metrics: Metrics, { ema_decay = 0 }: { ema_decay?: number }): Promise<Metrics> {
+    if (ema_decay > 0) this.#average = movedAverage(this.#average, this.#learner.weights, ema_decay);
     this.version += 1;
     await this.sampler.weightsChanged();
     return metrics;
@@ -106,14 +109,22 @@ export class PolicyHost {
     this.#reference.flat.set(this.#learner.weights.flat);
   }
 
+  async adoptAverage(): Promise<void> {
+    if (!this.#average) return;
+    this.#learner.weights.flat.set(this.#average.flat);
+    this.version += 1;
+    await this.sampler.weightsChanged();
+  }
+
   save(folder: string, resumable: boolean): Promise<void> {
-    return writeCheckpoint(folder, this.#folder, this.#weights, resumable ? { version: this.version, optimizer: this.#learner.optimizerState } : null);
+    return writeCheckpoint(folder, this.#folder, this.#weights, resumable ? { version: this.version, optimizer: this.#learner.optimizerState, average: this.#average } : null);
   }
 
   async restore(folder: string): Promise<void> {
-    const { weights, version, optimizer } = await readCheckpoint(folder, this.#learner.config, this.#weights.frozen);
+    const { weights, version, optimizer, average } = await readCheckpoint(folder, this.#learner.config, this.#weights.frozen);
     this.#learner.weights.flat.set(weights.flat);
     await this.#learner.restoreOptimizer(optimizer);
+    this.#average = average;
     this.version = version;
     await this.sampler.weightsChanged();
   }
