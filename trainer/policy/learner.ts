@@ -24,6 +24,7 @@ export class Learner {
   #optimizer: { key: string; adamw: AdamW } | null = null;
   #saved: AdamWState | null = null;
   readonly #gradients: ParameterBlock;
+  #fresh = true;
   readonly #sessions: SessionCache;
 
   constructor(config: DecoderConfig, weights: ParameterBlock, engine: EngineOptions) {
@@ -34,14 +35,17 @@ export class Learner {
     this.#sessions = new SessionCache(engine, 8);
   }
 
-  zeroGradients(): void { this.#gradients.flat.fill(0); }
+  /** The next gradients are the first. */
+  zeroGradients(): void { this.#fresh = true; }
 
   /** Forward and backward; adds the gradients to those accumulated. */
   async backward(batch: MicroBatch, objective: Exclude<Objective, { kind: 'logprobs' }>, inputs: ObjectiveInputs): Promise<TokenResults> {
     const session = await this.#session(batch.shape, objective);
     const sequence: Tensors = objective.kind === 'grpo' && objective.level === 'sequence' ? { sequence: wrap('int32', [batch.shape.trained], batch.sequence) } : {};
-    const result = await session.run({ ...this.#feeds(batch, this.weights), ...sequence, ...objectiveFeeds(batch.shape.trained, inputs) });
-    for (const [name, { data }] of this.#gradients.tensors) accumulate(data, result[gradientOf(name)]?.data as Float32Array);
+    const into = this.#fresh ? Object.fromEntries([...this.#gradients.tensors].map(([name, tensor]) => [gradientOf(name), tensor])) : {};
+    const result = await session.run({ ...this.#feeds(batch, this.weights), ...sequence, ...objectiveFeeds(batch.shape.trained, inputs) }, into);
+    if (!this.#fresh) for (const [name, { data }] of this.#gradients.tensors) accumulate(data, result[gradientOf(name)]?.data as Float32Array);
+    this.#fresh = false;
     return { ...tokenResults(batch, result), loss: Number(result['loss']?.data[0]) };
   }
 
@@ -54,7 +58,7 @@ export class Learner {
   /** One AdamW step with the accumulated gradients; returns their global norm before clipping. Throws TrainerError `numeric`, weights unchanged. */
   async step(settings: StepSettings): Promise<number> {
     const adamw = await this.#adamw(settings);
-    const report = await adamw.step(Object.fromEntries(this.weights.tensors), Object.fromEntries(this.#gradients.tensors), settings.lr);
+    const report = await adamw.step(this.weights, this.#gradients, settings.lr);
     if (report.applied) return report.gradNorm;
     throw new TrainerError('numeric', `The gradient of ${report.nonFinite[0]} is not finite, so this update was not made. Lower the learning rate, or look for extreme rewards.`, {
       details: { tensors: report.nonFinite },
