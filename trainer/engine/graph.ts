@@ -4,7 +4,7 @@ import { sameShape } from './operator.ts';
 import { rope } from './ops/attention.ts';
 import * as elementwise from './ops/elementwise.ts';
 import * as indexing from './ops/indexing.ts';
-import { matmul, type MatmulOptions } from './ops/linear.ts';
+import { addMatmul, matmul, type MatmulOptions } from './ops/linear.ts';
 import * as normalization from './ops/normalization.ts';
 import * as reduce from './ops/reduce.ts';
 import * as shaping from './ops/shaping.ts';
@@ -29,10 +29,25 @@ export interface Call {
   readonly outputs: readonly Value[];
 }
 
-/** What an executor compiles: named inputs and outputs; everything between is reached from the outputs. */
+/**
+ * What an executor compiles: named inputs and outputs; everything between is reached from the outputs. An input may be the result of a call: the
+ * graph then begins after it.
+ */
 export interface Graph {
   readonly inputs: ReadonlyMap<string, Value>;
   readonly outputs: ReadonlyMap<string, Value>;
+}
+
+/** Calls that `outputs` depend on, in topological order, not looking behind `inputs`. */
+export function reachableCalls(outputs: Iterable<Value>, inputs: ReadonlySet<Value>): Call[] {
+  const found = new Set<Call>();
+  const stack = [...outputs];
+  for (let value = stack.pop(); value !== undefined; value = stack.pop()) {
+    if (inputs.has(value) || value.source.kind !== 'call' || found.has(value.source.call)) continue;
+    found.add(value.source.call);
+    stack.push(...value.source.call.inputs);
+  }
+  return [...found].sort((a, b) => a.id - b.id);
 }
 
 type Operand = Value | number;
@@ -132,6 +147,12 @@ export class GraphBuilder implements Graph {
       return this.reshape(product, [...a.shape.slice(0, -1), product.shape.at(-1) ?? 1]);
     }
     return this.apply(matmul, [a, b], { transA, transB, alpha });
+  }
+
+  /** sum + alpha · op(a) · op(b) for matrices: the product is added where `sum` lies, if that may be overwritten. */
+  addMatmul(sum: Value, a: Value, b: Value, options: MatmulOptions = {}): Value {
+    const { transA = false, transB = false, alpha = 1 } = options;
+    return this.apply(addMatmul, [sum, a, b], { transA, transB, alpha });
   }
 
   // ---- reductions (all axes when `axes` is left out)

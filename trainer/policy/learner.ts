@@ -1,18 +1,18 @@
-import type { Executable, Tensors } from '../engine/executor.ts';
 import { createAdamW, type AdamW, type AdamWState } from '../engine/optimizer.ts';
-import { wrap } from '../engine/tensor.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
-import { gradientOf, trainingGraph, type MicroBatchShape, type Objective } from '../models/training-graph.ts';
 import { allocateParameters, type ParameterBlock } from '../models/weights.ts';
 import type { MicroBatch } from './micro-batches.ts';
-import { SessionCache, type EngineOptions } from './sessions.ts';
+import { LayerPass } from './layer-pass.ts';
+import { wholeGraphBytes, wholeGraphLimit } from './memory.ts';
+import type { LossObjective, ObjectiveInputs, Pass, TokenResults } from './pass.ts';
+import type { EngineOptions } from './sessions.ts';
+import { WholePass } from './whole-pass.ts';
 
-/** Per-token values a micro-batch's objective needs besides the micro-batch itself, and its scalar settings; names as in `trainingGraph`. */
-export interface ObjectiveInputs { perToken: Record<string, Float32Array>; scalars: Record<string, number> }
+/** How micro-batches are run. auto: small ones as one graph, others layer by layer; recompute: layer by layer, each layer forwards twice. */
+export type Execution = 'auto' | 'layers' | 'recompute';
 
-/** Results of one forward pass for the real trained tokens of a micro-batch, in the order of `origins`. */
-export interface TokenResults { loss: number; logprob: Float32Array; entropy: Float32Array }
+export type { ObjectiveInputs, TokenResults };
 
 export interface StepSettings { lr: number; betas: [number, number]; weight_decay: number; max_grad_norm: number }
 
@@ -25,34 +25,33 @@ export class Learner {
   #saved: AdamWState | null = null;
   readonly #gradients: ParameterBlock;
   #fresh = true;
-  readonly #sessions: SessionCache;
+  readonly #execution: Execution;
+  readonly #whole: WholePass;
+  readonly #layers: LayerPass;
 
-  constructor(config: DecoderConfig, weights: ParameterBlock, engine: EngineOptions) {
+  constructor(config: DecoderConfig, weights: ParameterBlock, engine: EngineOptions, execution: Execution = 'auto') {
     this.config = config;
     this.weights = weights;
     this.#engine = engine;
     this.#gradients = allocateParameters(config);
-    this.#sessions = new SessionCache(engine, 8);
+    this.#execution = execution;
+    this.#whole = new WholePass(config, engine);
+    this.#layers = new LayerPass(config, engine, execution === 'recompute');
   }
 
   /** The next gradients are the first. */
   zeroGradients(): void { this.#fresh = true; }
 
   /** Forward and backward; adds the gradients to those accumulated. */
-  async backward(batch: MicroBatch, objective: Exclude<Objective, { kind: 'logprobs' }>, inputs: ObjectiveInputs): Promise<TokenResults> {
-    const session = await this.#session(batch.shape, objective);
-    const sequence: Tensors = objective.kind === 'grpo' && objective.level === 'sequence' ? { sequence: wrap('int32', [batch.shape.trained], batch.sequence) } : {};
-    const into = this.#fresh ? Object.fromEntries([...this.#gradients.tensors].map(([name, tensor]) => [gradientOf(name), tensor])) : {};
-    const result = await session.run({ ...this.#feeds(batch, this.weights), ...sequence, ...objectiveFeeds(batch.shape.trained, inputs) }, into);
-    if (!this.#fresh) for (const [name, { data }] of this.#gradients.tensors) accumulate(data, result[gradientOf(name)]?.data as Float32Array);
+  async backward(batch: MicroBatch, objective: LossObjective, inputs: ObjectiveInputs): Promise<TokenResults> {
+    const results = await this.#pass(batch).backward(batch, objective, inputs, this.weights, this.#gradients, this.#fresh ? 'write' : 'add');
     this.#fresh = false;
-    return { ...tokenResults(batch, result), loss: Number(result['loss']?.data[0]) };
+    return results;
   }
 
   /** Log-probabilities alone, with these weights or others of the same model (a reference). */
   async logprobs(batch: MicroBatch, weights: ParameterBlock = this.weights): Promise<Float32Array> {
-    const session = await this.#session(batch.shape, { kind: 'logprobs' });
-    return tokenResults(batch, await session.run(this.#feeds(batch, weights))).logprob;
+    return (await this.#pass(batch).forward(batch, weights)).logprob;
   }
 
   /** One AdamW step with the accumulated gradients; returns their global norm before clipping. Throws TrainerError `numeric`, weights unchanged. */
@@ -86,8 +85,13 @@ export class Learner {
   }
 
   async release(): Promise<void> {
-    await this.#sessions.release();
+    await this.#whole.release();
+    await this.#layers.release();
     await this.#optimizer?.adamw.release();
+  }
+
+  #pass({ shape }: MicroBatch): Pass {
+    return this.#execution === 'auto' && wholeGraphBytes(this.config, shape) <= wholeGraphLimit ? this.#whole : this.#layers;
   }
 
   async #adamw({ betas, weight_decay, max_grad_norm }: StepSettings): Promise<AdamW> {
@@ -102,38 +106,4 @@ export class Learner {
     this.#saved = null;
     return adamw;
   }
-
-  #session(shape: MicroBatchShape, objective: Objective): Promise<Executable> {
-    return this.#sessions.get(JSON.stringify({ shape, objective }), () => trainingGraph(this.config, shape, objective));
-  }
-
-  #feeds({ shape: { batch, length, trained }, tokens, position, target, inverseTemperature }: MicroBatch, weights: ParameterBlock): Tensors {
-    return {
-      ...Object.fromEntries(weights.tensors),
-      tokens: wrap('int32', [batch, length], tokens),
-      position: wrap('int32', [trained], position),
-      target: wrap('int32', [trained], target),
-      inv_temperature: wrap('float32', [trained], inverseTemperature),
-    };
-  }
-}
-
-function objectiveFeeds(trained: number, { perToken, scalars }: ObjectiveInputs): Tensors {
-  return Object.fromEntries([
-    ...Object.entries(perToken).map(([name, values]) => {
-      const padded = new Float32Array(trained); // weight 0 beyond the real tokens
-      padded.set(values);
-      return [name, wrap('float32', [trained], padded)] as const;
-    }),
-    ...Object.entries(scalars).map(([name, value]) => [name, wrap('float32', [], Float32Array.of(value))] as const),
-  ]);
-}
-
-function tokenResults({ origins }: MicroBatch, result: Tensors): TokenResults {
-  const take = (name: string) => (result[name]?.data as Float32Array).slice(0, origins.length);
-  return { loss: NaN, logprob: take('logprob'), entropy: take('entropy') };
-}
-
-function accumulate(sum: Float32Array, term: Float32Array): void {
-  for (let i = 0; i < sum.length; i++) sum[i] = (sum[i] as number) + (term[i] as number);
 }

@@ -1,5 +1,5 @@
 import { TrainerError } from '../../protocol/errors.ts';
-import type { Call, Graph, Value } from '../graph.ts';
+import { reachableCalls, type Call, type Graph, type Value } from '../graph.ts';
 import { OnnxEmitter } from './emitter.ts';
 import type { OnnxModel, OnnxNode } from './model-proto.ts';
 import type { ProviderProfile } from './profile.ts';
@@ -10,7 +10,7 @@ export function lower(graph: Graph, profile: ProviderProfile): OnnxModel {
   const emitter = new OnnxEmitter(profile);
   const names = new Map<Value, string>();
   for (const [name, value] of graph.inputs) names.set(value, name);
-  for (const call of reachableCalls(graph)) lowerCall(emitter, call, names);
+  for (const call of reachableCalls(graph.outputs.values(), new Set(graph.inputs.values()))) lowerCall(emitter, call, names);
   const nodes = nameOutputs(emitter, graph, names);
   return { nodes, initializers: emitter.initializers, inputs: graph.inputs, outputs: graph.outputs };
 }
@@ -48,15 +48,4 @@ function nameOutputs(emitter: OnnxEmitter, graph: Graph, names: Map<Value, strin
   const rename = (list: readonly string[]) => list.map((name) => renamed.get(name) ?? name);
   const nodes = emitter.nodes.map((node) => ({ ...node, inputs: rename(node.inputs), outputs: rename(node.outputs) }));
   return [...nodes, ...copies];
-}
-
-function reachableCalls(graph: Graph): Call[] {
-  const found = new Set<Call>();
-  const stack = [...graph.outputs.values()];
-  for (let value = stack.pop(); value !== undefined; value = stack.pop()) {
-    if (value.source.kind !== 'call' || found.has(value.source.call)) continue;
-    found.add(value.source.call);
-    stack.push(...value.source.call.inputs);
-  }
-  return [...found].sort((a, b) => a.id - b.id);
 }
