@@ -114,7 +114,7 @@ export class AdamW {
 
 /** An optimizer for these float32 parameters, its moments zero. */
 export async function createAdamW(parameters: ReadonlyMap<string, ValueType>, settings: AdamWSettings, options: CompileOptions): Promise<AdamW> {
-  const moments = () => allocateBlock([...parameters].map(([name, { shape }]) => [name, shape] as const));
+  const moments = () => allocateBlock(parameters);
   const norms = await compile(normGraph(parameters), options);
   return new AdamW(settings, [moments(), moments()], norms, await compile(updateGraph(settings), options));
 }

@@ -1,8 +1,9 @@
 import { GraphBuilder, type Value } from '../engine/graph.ts';
-import { int32, type Tensor } from '../engine/tensor.ts';
+import { int32 } from '../engine/tensor.ts';
 import { causalAttention, hiddenScore, perLayer } from './attention.ts';
 import type { DecoderConfig } from './decoder-config.ts';
-import { decoder, softcap, vocabularyLogits, wholeWeights, type Attention, type Weights } from './decoder.ts';
+import { decoder, softcap, vocabularyLogits, type Attention } from './decoder.ts';
+import { samplingWeights, type PolicyWeights } from './policy-weights.ts';
 
 /** Graph outputs with the new keys and values of a layer. */
 export const keyOutput = (layer: number) => `key ${layer}`;
@@ -12,18 +13,12 @@ export const pastKeyInput = (layer: number) => `past key ${layer}`;
 export const pastValueInput = (layer: number) => `past value ${layer}`;
 
 /**
- * Weights are part of the compiled graph. ONNX Runtime packs them once, which makes products of few rows two to three times faster; and it sums packed products
- * in one order whatever the number of rows, where the order for weights fed as inputs changes with it: a request would not repeat among others bit for bit.
- */
-export type FrozenWeights = ReadonlyMap<string, Tensor<'float32'>>;
-
-/**
  * Whole prompts at once. Inputs: tokens int32 [B, T] (padded on the right), last int32 [B] (flat index b·T + t of each row's last token).
  * Outputs: logits [B, V] after the last token; key and value [B, kvHeads, T, headDim] of each layer, keys rotated.
  */
-export function prefillGraph(config: DecoderConfig, weights: FrozenWeights, batch: number, length: number): GraphBuilder {
+export function prefillGraph(config: DecoderConfig, weights: PolicyWeights, batch: number, length: number): GraphBuilder {
   const b = new GraphBuilder();
-  const weight = constants(b, weights);
+  const weight = samplingWeights(b, weights);
   const plain = causalAttention(b, config, batch, length);
   const attention: Attention = (projections) => {
     const { output, key, value } = plain(projections);
@@ -41,9 +36,9 @@ export function prefillGraph(config: DecoderConfig, weights: FrozenWeights, batc
  * visible [B, P] (0 for cached positions to attend to, -1e9 for others), past keys and values [B, kvHeads, P, headDim] of each layer.
  * Outputs: logits [B, V]; key and value [B, kvHeads, 1, headDim] of each layer, for the caller to put in the cache at `position`.
  */
-export function stepGraph(config: DecoderConfig, weights: FrozenWeights, batch: number, cacheLength: number): GraphBuilder {
+export function stepGraph(config: DecoderConfig, weights: PolicyWeights, batch: number, cacheLength: number): GraphBuilder {
   const b = new GraphBuilder();
-  const weight = constants(b, weights);
+  const weight = samplingWeights(b, weights);
   const tokens = b.input('tokens', 'int32', [batch, 1]);
   const every = b.constant(int32([batch], Array.from({ length: batch }, (_, i) => i)));
   const hidden = decoder(b, config, weight, tokens, cachedAttention(b, config, batch, cacheLength), every);
@@ -78,9 +73,4 @@ function cachedAttention(b: GraphBuilder, config: DecoderConfig, batch: number, 
 
 function cachePositions(b: GraphBuilder, cacheLength: number): Value {
   return b.constant(int32([1, cacheLength], Array.from({ length: cacheLength }, (_, i) => i)));
-}
-
-function constants(b: GraphBuilder, weights: FrozenWeights): Weights {
-  const values = new Map([...weights].map(([name, tensor]) => [name, b.constant(tensor)]));
-  return wholeWeights(b, (name) => values.get(name) as Value);
 }

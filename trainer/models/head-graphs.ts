@@ -1,9 +1,10 @@
 import { addedTo, gradients } from '../engine/autodiff.ts';
 import { GraphBuilder, type Value } from '../engine/graph.ts';
 import type { DecoderConfig } from './decoder-config.ts';
-import { finalNorm, vocabularyLogits, weightInputs, type Weights } from './decoder.ts';
+import { finalNorm, vocabularyLogits, type Weights } from './decoder.ts';
 import { policyLoss, type PolicyObjective } from './policy-loss.ts';
 import { gradientOf, sumOf } from './gradient-names.ts';
+import { weightInputs, type Frozen } from './policy-weights.ts';
 
 /** What the output layer is differentiated for. 'linear': Σ logprob_weight·logp + entropy_weight·H, the gradient of any loss once its coefficients are known. */
 export type HeadObjective = { kind: 'logprobs' } | { kind: 'supervised' } | { kind: 'linear' } | PolicyObjective;
@@ -16,10 +17,10 @@ export const headParameters = ({ tied }: DecoderConfig): string[] => ['model.nor
  * Inputs: hidden [N, hidden] before the final norm, target int32 [N], inv_temperature [N], the parameters, and those of the objective as in `trainingGraph`.
  * Outputs: logprob [N], entropy [N]; with an objective loss [], `grad hidden`, and the gradients of the parameters, added to `sum <parameter>` if `accumulate`.
  */
-export function headGraph(config: DecoderConfig, count: number, objective: HeadObjective, accumulate: boolean): GraphBuilder {
+export function headGraph(config: DecoderConfig, frozen: Frozen | null, count: number, objective: HeadObjective, accumulate: boolean): GraphBuilder {
   const b = new GraphBuilder();
   const names = headParameters(config);
-  const weight = weightInputs(b, config, (name) => names.includes(name));
+  const { weight, trainable } = weightInputs(b, config, frozen, (name) => names.includes(name));
   const hidden = b.input('hidden', 'float32', [count, config.hidden]);
   const token = tokenLogprobs(b, config, weight, finalNorm(b, config, weight, hidden), count);
   b.output('logprob', token.logprob);
@@ -27,9 +28,9 @@ export function headGraph(config: DecoderConfig, count: number, objective: HeadO
   if (objective.kind === 'logprobs') return b;
 
   const loss = b.output('loss', lossOf(b, token, count, objective));
-  const [dHidden, ...grads] = gradients(b, loss, [hidden, ...names.map(weight.value)]) as [Value, ...Value[]];
+  const [dHidden, ...grads] = gradients(b, loss, [hidden, ...trainable.values()]) as [Value, ...Value[]];
   b.output(gradientOf('hidden'), dHidden);
-  names.forEach((name, i) => {
+  [...trainable.keys()].forEach((name, i) => {
     const grad = grads[i] as Value;
     b.output(gradientOf(name), accumulate ? addedTo(b, b.input(sumOf(name), 'float32', grad.shape), grad) : grad);
   });

@@ -4,8 +4,9 @@ import { residuals } from '../engine/residuals.ts';
 import type { ValueType } from '../engine/tensor.ts';
 import { causalAttention } from './attention.ts';
 import type { DecoderConfig } from './decoder-config.ts';
-import { decoderLayer, weightInputs } from './decoder.ts';
+import { decoderLayer } from './decoder.ts';
 import { gradientOf, sumOf } from './gradient-names.ts';
+import { weightInputs, type Frozen } from './policy-weights.ts';
 
 export interface LayerGraphs {
   /** x -> y, both [B, T, hidden], and the residuals. */
@@ -21,17 +22,17 @@ export interface LayerGraphs {
  * `recompute`: nothing but x is kept, the backward pass begins with the forward pass (gradient checkpointing, Chen et al. 2016).
  * `accumulate`: gradients are added to the inputs `sum <parameter>`.
  */
-export function layerGraphs(config: DecoderConfig, layer: number, { batch, length }: { batch: number; length: number }, { recompute, accumulate }: { recompute: boolean; accumulate: boolean }): LayerGraphs {
+export function layerGraphs(config: DecoderConfig, frozen: Frozen | null, layer: number, { batch, length }: { batch: number; length: number }, { recompute, accumulate }: { recompute: boolean; accumulate: boolean }): LayerGraphs {
   const b = new GraphBuilder();
   const x = b.input('x', 'float32', [batch, length, config.hidden]);
-  const weight = weightInputs(b, config, (name) => name.startsWith(layerPrefix(layer)));
-  const parameters = [...b.inputs].filter(([name]) => name !== 'x');
+  const { weight, trainable } = weightInputs(b, config, frozen, (name) => name.startsWith(layerPrefix(layer)));
+  const forwardInputs = new Map(b.inputs);
+  const parameters = [...trainable];
   const attention = causalAttention(b, config, batch, length);
   const y = decoderLayer(b, config, weight, x, (projections) => attention(projections).output, layer, null);
   const dy = b.input('dy', 'float32', y.shape);
   const [dx, ...grads] = pullback(b, y, dy, [x, ...parameters.map(([, value]) => value)]) as [Value, ...Value[]];
 
-  const forwardInputs = new Map([['x', x], ...parameters]);
   const kept = recompute ? [] : residuals(new Set(forwardInputs.values()), [y], [dx, ...grads]);
   const named = new Map(kept.map((value, i) => [`residual ${i}`, value]));
   const sums = accumulate ? parameters.map(([name, { shape }]) => [sumOf(name), b.input(sumOf(name), 'float32', shape)] as const) : [];

@@ -2,10 +2,10 @@ import { gradients } from '../engine/autodiff.ts';
 import { GraphBuilder } from '../engine/graph.ts';
 import { causalAttention } from './attention.ts';
 import type { DecoderConfig } from './decoder-config.ts';
-import { decoder, weightInputs } from './decoder.ts';
+import { decoder } from './decoder.ts';
 import { gradientOf } from './gradient-names.ts';
 import { tokenLogprobs, weighted } from './head-graphs.ts';
-import { parameterShapes } from './parameters.ts';
+import { weightInputs, type Frozen } from './policy-weights.ts';
 import { policyLoss, type PolicyObjective } from './policy-loss.ts';
 
 /** Static sizes of a micro-batch: rows, tokens per row, trained tokens in all rows together. */
@@ -18,15 +18,15 @@ export type Objective = { kind: 'logprobs' } | { kind: 'supervised' } | PolicyOb
 /**
  * Forward pass (and backward pass, unless the objective is 'logprobs') of a micro-batch.
  *
- * Inputs: every parameter by name; tokens int32 [B, T]; and, for the N trained tokens (padded ones have weight 0):
+ * Inputs: every parameter by name, and the factors of LoRA where the model is `frozen`; tokens int32 [B, T]; and, for the N trained tokens (padded ones have weight 0):
  * position int32 [N] (flat index b·T + t of the hidden state that predicts the token, the token before it), target int32 [N], inv_temperature [N].
- * Outputs: logprob [N], entropy [N] (nats, of the whole distribution), and with an objective loss [], `grad <parameter>`.
+ * Outputs: logprob [N], entropy [N] (nats, of the whole distribution), and with an objective loss [], `grad <parameter>` of what is trained.
  * supervised adds weight [N];  loss = -Σ w·logp.
  * grpo adds weight [N] and the inputs of `policyLoss`;  loss = Σ w·policyLoss.
  */
-export function trainingGraph(config: DecoderConfig, shape: MicroBatchShape, objective: Objective): GraphBuilder {
+export function trainingGraph(config: DecoderConfig, shape: MicroBatchShape, objective: Objective, frozen: Frozen | null = null): GraphBuilder {
   const b = new GraphBuilder();
-  const weight = weightInputs(b, config);
+  const { weight, trainable } = weightInputs(b, config, frozen);
   const { batch, length, trained } = shape;
   const tokens = b.input('tokens', 'int32', [batch, length]);
   const position = b.input('position', 'int32', [trained]);
@@ -39,7 +39,7 @@ export function trainingGraph(config: DecoderConfig, shape: MicroBatchShape, obj
 
   const perToken = objective.kind === 'supervised' ? b.neg(logprob) : policyLoss(b, { logprob, entropy }, { sequences: batch, trained }, objective);
   const loss = b.output('loss', weighted(b, perToken, 'weight', trained));
-  const names = [...parameterShapes(config).keys()];
-  gradients(b, loss, names.map(weight.value)).forEach((grad, i) => b.output(gradientOf(names[i] as string), grad));
+  const names = [...trainable.keys()];
+  gradients(b, loss, [...trainable.values()]).forEach((grad, i) => b.output(gradientOf(names[i] as string), grad));
   return b;
 }

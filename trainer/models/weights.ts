@@ -14,7 +14,7 @@ import { parameterShapes } from './parameters.ts';
 import { openSafetensors, writeSafetensors } from './safetensors.ts';
 import type { WeightFile } from './weight-file.ts';
 
-export type { ParameterBlock };
+export { allocateBlock, type ParameterBlock };
 
 /** Zeros in the shapes of the model's parameters: also for gradients, moments and references. */
 export function allocateParameters(config: DecoderConfig): ParameterBlock { return allocateBlock(parameterShapes(config)); }

@@ -1,7 +1,7 @@
 import { wrap, type Tensor } from '../engine/tensor.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
 import { keyOutput, pastKeyInput, pastValueInput, prefillGraph, stepGraph, valueOutput } from '../models/decode-graph.ts';
-import type { ParameterBlock } from '../models/weights.ts';
+import { samplingFeeds, type PolicyWeights } from '../models/policy-weights.ts';
 import { lengthBucket } from './micro-batches.ts';
 import { SessionCache, type EngineOptions } from './sessions.ts';
 
@@ -18,7 +18,7 @@ const hidden = -1e9;
 export class DecodeModel {
   readonly config: DecoderConfig;
   readonly slots: number;
-  readonly #weights: ParameterBlock;
+  readonly #weights: PolicyWeights;
   readonly #sessions: SessionCache;
   #capacity = 0;
   #keys: Float32Array[] = [];
@@ -27,7 +27,7 @@ export class DecodeModel {
   /** Tokens in the cache, per slot. */
   readonly #lengths: Int32Array;
 
-  constructor(config: DecoderConfig, weights: ParameterBlock, engine: EngineOptions, slots: number) {
+  constructor(config: DecoderConfig, weights: PolicyWeights, engine: EngineOptions, slots: number) {
     this.config = config;
     this.slots = slots;
     this.#weights = weights;
@@ -35,8 +35,8 @@ export class DecodeModel {
     this.#lengths = new Int32Array(slots);
   }
 
-  /** To be called after the weights have changed: the compiled graphs hold them. */
-  async weightsChanged(): Promise<void> { await this.#sessions.release(); }
+  /** To be called after the weights have changed. The compiled graphs hold a model that is trained itself; factors of LoRA are fed at each run. */
+  async weightsChanged(): Promise<void> { if (!this.#weights.frozen) await this.#sessions.release(); }
 
   /** Runs prompts of any lengths; the results are in the order given. */
   async prefill(prompts: readonly (readonly number[])[]): Promise<PrefilledPrompt[]> {
@@ -81,10 +81,11 @@ export class DecodeModel {
     this.#reserve(Math.max(...tokens.map((_, slot) => this.#lengths[slot] as number)) + 1);
     const { layers, kvHeads, headDim, vocab } = this.config;
     const batch = tokens.length <= 8 ? Math.min(8, this.slots) : this.slots;
-    const session = await this.#sessions.get(`step ${batch} ${this.#capacity}`, () => stepGraph(this.config, this.#weights.tensors, batch, this.#capacity));
+    const session = await this.#sessions.get(`step ${batch} ${this.#capacity}`, () => stepGraph(this.config, this.#weights, batch, this.#capacity));
     const padded = new Int32Array(batch);
     padded.set(tokens);
     const feeds: Record<string, Tensor> = {
+      ...samplingFeeds(this.#weights),
       tokens: wrap('int32', [batch, 1], padded),
       position: wrap('int32', [batch, 1], this.#lengths.slice(0, batch)),
       visible: wrap('float32', [batch, this.#capacity], this.#visible.subarray(0, batch * this.#capacity)),
@@ -113,8 +114,8 @@ export class DecodeModel {
       tokens.set(prompt, row * length);
       last[row] = row * length + prompt.length - 1;
     });
-    const session = await this.#sessions.get(`prefill ${batch} ${length}`, () => prefillGraph(this.config, this.#weights.tensors, batch, length));
-    const feeds = { tokens: wrap('int32', [batch, length], tokens), last: wrap('int32', [batch], last) };
+    const session = await this.#sessions.get(`prefill ${batch} ${length}`, () => prefillGraph(this.config, this.#weights, batch, length));
+    const feeds = { ...samplingFeeds(this.#weights), tokens: wrap('int32', [batch, length], tokens), last: wrap('int32', [batch], last) };
     const result = await session.run(feeds);
     return prompts.map((prompt, row) => {
       const cut = (name: string) => {

@@ -4,6 +4,7 @@ import type { DecoderConfig } from '../models/decoder-config.ts';
 import { gradientOf, sumOf } from '../models/gradient-names.ts';
 import { headGraph, headParameters, lossGraph, type HeadObjective } from '../models/head-graphs.ts';
 import type { PolicyObjective } from '../models/policy-loss.ts';
+import type { Frozen } from '../models/policy-weights.ts';
 import type { ParameterBlock } from '../models/weights.ts';
 import type { MicroBatch } from './micro-batches.ts';
 import { objectiveFeeds, tokenFeeds, type LossObjective, type ObjectiveInputs, type TokenResults } from './pass.ts';
@@ -15,19 +16,21 @@ const logitsAtATime = 2 ** 24;
 /** Output layer and loss over a few of the trained tokens at a time, so that logits of all of them never exist (forward and backward). */
 export class HeadPass {
   readonly #config: DecoderConfig;
+  readonly #frozen: Frozen | null;
   readonly #sessions: SessionCache;
 
-  constructor(config: DecoderConfig, engine: EngineOptions) {
+  constructor(config: DecoderConfig, frozen: Frozen | null, engine: EngineOptions) {
     this.#config = config;
+    this.#frozen = frozen;
     this.#sessions = new SessionCache(engine, 4);
   }
 
-  logprobs(batch: MicroBatch, hidden: Float32Array, weights: ParameterBlock): Promise<TokenResults> {
+  logprobs(batch: MicroBatch, hidden: Float32Array, weights: Tensors): Promise<TokenResults> {
     return this.#run(batch, { kind: 'logprobs' }, { perToken: {}, scalars: {} }, hidden, weights, null);
   }
 
   /** Writes the gradient by `hidden` to the rows of `dHidden` that predict a trained token. */
-  async backward(batch: MicroBatch, objective: LossObjective, inputs: ObjectiveInputs, hidden: Float32Array, dHidden: Float32Array, weights: ParameterBlock, gradients: ParameterBlock, mode: 'write' | 'add'): Promise<TokenResults> {
+  async backward(batch: MicroBatch, objective: LossObjective, inputs: ObjectiveInputs, hidden: Float32Array, dHidden: Float32Array, weights: Tensors, gradients: ParameterBlock, mode: 'write' | 'add'): Promise<TokenResults> {
     const target = { dHidden, gradients, mode };
     if (objective.kind === 'supervised' || objective.level === 'token') return this.#run(batch, objective, inputs, hidden, weights, target);
     // The loss of a token depends on its whole row: first all log-probabilities, then what to multiply their gradients with.
@@ -39,15 +42,16 @@ export class HeadPass {
 
   release(): Promise<void> { return this.#sessions.release(); }
 
-  async #run(batch: MicroBatch, objective: HeadObjective, inputs: ObjectiveInputs, hidden: Float32Array, weights: ParameterBlock,
+  async #run(batch: MicroBatch, objective: HeadObjective, inputs: ObjectiveInputs, hidden: Float32Array, weights: Tensors,
     target: { dHidden: Float32Array; gradients: ParameterBlock; mode: 'write' | 'add' } | null): Promise<TokenResults> {
     const { hidden: width } = this.#config;
     const names = headParameters(this.#config);
     const { origins: { length: total }, position } = batch;
     const { count, parts } = chunks(batch.shape.trained, total, this.#config.vocab);
+    const own = target ? [...target.gradients.tensors].filter(([name]) => names.includes(name)) : [];
     const accumulate = target !== null && (target.mode === 'add' || parts > 1);
-    if (accumulate && target.mode === 'write') for (const name of names) target.gradients.tensors.get(name)?.data.fill(0);
-    const session = await this.#sessions.get(JSON.stringify({ count, objective, accumulate }), () => headGraph(this.#config, count, objective, accumulate));
+    if (accumulate && target.mode === 'write') for (const [, { data }] of own) data.fill(0);
+    const session = await this.#sessions.get(JSON.stringify({ count, objective, accumulate }), () => headGraph(this.#config, this.#frozen, count, objective, accumulate));
 
     const results: TokenResults = { loss: target ? 0 : NaN, logprob: new Float32Array(total), entropy: new Float32Array(total) };
     const rows = new Float32Array(count * width);
@@ -55,10 +59,9 @@ export class HeadPass {
       const end = Math.min(total, start + count);
       const each = (visit: (row: number, at: number) => void) => { for (let n = start; n < end; n++) visit((n - start) * width, (position[n] as number) * width); };
       each((row, at) => rows.set(hidden.subarray(at, at + width), row));
-      const own = target ? names.map((name) => [name, target.gradients.tensors.get(name) as Tensor] as const) : [];
       const result = await session.run({
         hidden: wrap('float32', [count, width], rows),
-        ...Object.fromEntries(names.map((name) => [name, weights.tensors.get(name) as Tensor])),
+        ...Object.fromEntries(names.map((name) => [name, weights[name] as Tensor])),
         ...tokenFeeds(batch, start, count), ...objectiveFeeds(inputs, start, count),
         ...(accumulate ? Object.fromEntries(own.map(([name, tensor]) => [sumOf(name), tensor])) : {}),
       }, Object.fromEntries(own.map(([name, tensor]) => [gradientOf(name), tensor])));

@@ -1,8 +1,9 @@
-import type { Executable } from '../engine/executor.ts';
+import type { Executable, Tensors } from '../engine/executor.ts';
 import { elementCount, wrap, type Tensor } from '../engine/tensor.ts';
 import { layouts, type DecoderConfig } from '../models/decoder-config.ts';
 import { gradientOf, sumOf } from '../models/gradient-names.ts';
 import { layerGraphs, layerPrefix, type LayerGraphs } from '../models/layer-graphs.ts';
+import type { Frozen } from '../models/policy-weights.ts';
 import type { ParameterBlock } from '../models/weights.ts';
 import { HeadPass } from './head-pass.ts';
 import type { MicroBatch } from './micro-batches.ts';
@@ -19,23 +20,25 @@ interface Kind { key: string; prefix: string; graphs: LayerGraphs }
  */
 export class LayerPass implements Pass {
   readonly #config: DecoderConfig;
+  readonly #frozen: Frozen | null;
   readonly #recompute: boolean;
   readonly #sessions: SessionCache;
   readonly #head: HeadPass;
   readonly #memory = new Workspace();
 
-  constructor(config: DecoderConfig, engine: EngineOptions, recompute: boolean) {
+  constructor(config: DecoderConfig, frozen: Frozen | null, engine: EngineOptions, recompute: boolean) {
     this.#config = config;
+    this.#frozen = frozen;
     this.#recompute = recompute;
     this.#sessions = new SessionCache(engine, 12);
-    this.#head = new HeadPass(config, engine);
+    this.#head = new HeadPass(config, frozen, engine);
   }
 
-  async forward(batch: MicroBatch, weights: ParameterBlock): Promise<TokenResults> {
+  async forward(batch: MicroBatch, weights: Tensors): Promise<TokenResults> {
     return this.#head.logprobs(batch, await this.#hidden(batch, weights, 'nothing'), weights);
   }
 
-  async backward(batch: MicroBatch, objective: LossObjective, inputs: ObjectiveInputs, weights: ParameterBlock, gradients: ParameterBlock, mode: 'write' | 'add'): Promise<TokenResults> {
+  async backward(batch: MicroBatch, objective: LossObjective, inputs: ObjectiveInputs, weights: Tensors, gradients: ParameterBlock, mode: 'write' | 'add'): Promise<TokenResults> {
     const hidden = await this.#hidden(batch, weights, this.#recompute ? 'inputs' : 'residuals');
     let dy = this.#memory.take('gradient 0', hidden.length).fill(0);
     let dx = this.#memory.take('gradient 1', hidden.length);
@@ -49,7 +52,7 @@ export class LayerPass implements Pass {
   }
 
   /** The layer whose result is the first with a number that is not finite, -1 for the embeddings; null: none. */
-  async firstNonFinite(batch: MicroBatch, weights: ParameterBlock): Promise<number | null> {
+  async firstNonFinite(batch: MicroBatch, weights: Tensors): Promise<number | null> {
     await this.#hidden(batch, weights, 'inputs');
     for (let layer = 0; layer <= this.#config.layers; layer++) {
       if (this.#memory.take(`x ${layer}`, batch.tokens.length * this.#config.hidden).some((value) => !Number.isFinite(value))) return layer - 1;
@@ -64,11 +67,11 @@ export class LayerPass implements Pass {
   }
 
   /** Hidden states [B·T, hidden] before the final norm. */
-  async #hidden(batch: MicroBatch, weights: ParameterBlock, keep: 'nothing' | 'inputs' | 'residuals'): Promise<Float32Array> {
+  async #hidden(batch: MicroBatch, weights: Tensors, keep: 'nothing' | 'inputs' | 'residuals'): Promise<Float32Array> {
     const { layers, hidden, family } = this.#config;
     const size = batch.tokens.length * hidden;
     const at = (layer: number) => this.#memory.take(`x ${keep === 'nothing' ? layer % 2 : layer}`, size);
-    embed(batch.tokens, weights.tensors.get('model.embed_tokens.weight') as Tensor<'float32'>, layouts[family].scaledEmbeddings ? Math.fround(Math.sqrt(hidden)) : 1, at(0));
+    embed(batch.tokens, weights['model.embed_tokens.weight'] as Tensor<'float32'>, layouts[family].scaledEmbeddings ? Math.fround(Math.sqrt(hidden)) : 1, at(0));
     const shape = [batch.shape.batch, batch.shape.length, hidden];
     for (let layer = 0; layer < layers; layer++) {
       const kind = this.#kind(layer, batch, keep !== 'residuals', false);
@@ -81,7 +84,7 @@ export class LayerPass implements Pass {
     return at(layers);
   }
 
-  async #layerBackward(layer: number, batch: MicroBatch, dy: Float32Array, dx: Float32Array, weights: ParameterBlock, gradients: ParameterBlock, mode: 'write' | 'add'): Promise<void> {
+  async #layerBackward(layer: number, batch: MicroBatch, dy: Float32Array, dx: Float32Array, weights: Tensors, gradients: ParameterBlock, mode: 'write' | 'add'): Promise<void> {
     const kind = this.#kind(layer, batch, this.#recompute, mode === 'add');
     const session = await this.#sessions.get(`backward ${kind.key}`, () => kind.graphs.backward);
     const shape = [batch.shape.batch, batch.shape.length, this.#config.hidden];
@@ -96,7 +99,8 @@ export class LayerPass implements Pass {
 
   #embeddingBackward({ tokens }: MicroBatch, dx: Float32Array, gradients: ParameterBlock, mode: 'write' | 'add'): void {
     const { tied, hidden, family } = this.#config;
-    const { data } = gradients.tensors.get('model.embed_tokens.weight') as Tensor<'float32'>;
+    const data = gradients.tensors.get('model.embed_tokens.weight')?.data;
+    if (!data) return; // frozen
     if (mode === 'write' && !tied) data.fill(0); // tied: the output layer has written here
     const scale = layouts[family].scaledEmbeddings ? Math.fround(Math.sqrt(hidden)) : 1;
     for (let n = 0; n < tokens.length; n++) {
@@ -114,15 +118,15 @@ export class LayerPass implements Pass {
     let kind = this.#kinds.get(key);
     if (!kind) {
       if (this.#kinds.size >= 32) this.#kinds.clear();
-      kind = { key, prefix: layerPrefix(like), graphs: layerGraphs(this.#config, like, { batch, length }, { recompute, accumulate }) };
+      kind = { key, prefix: layerPrefix(like), graphs: layerGraphs(this.#config, this.#frozen, like, { batch, length }, { recompute, accumulate }) };
       this.#kinds.set(key, kind);
     }
     return kind;
   }
 
-  #parameters(session: Executable, { prefix }: Kind, layer: number, weights: ParameterBlock): Record<string, Tensor> {
+  #parameters(session: Executable, { prefix }: Kind, layer: number, weights: Tensors): Record<string, Tensor> {
     const names = [...session.inputs.keys()].filter((name) => name.startsWith(prefix));
-    return Object.fromEntries(names.map((name) => [name, weights.tensors.get(layerPrefix(layer) + name.slice(prefix.length)) as Tensor]));
+    return Object.fromEntries(names.map((name) => [name, weights[layerPrefix(layer) + name.slice(prefix.length)] as Tensor]));
   }
 
   #residuals({ graphs }: Kind, layer: number): Record<string, Tensor> {

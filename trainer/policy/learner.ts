@@ -1,7 +1,8 @@
 import { createAdamW, type AdamW, type AdamWState } from '../engine/optimizer.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
-import { allocateParameters, type ParameterBlock } from '../models/weights.ts';
+import { weightFeeds, type PolicyWeights } from '../models/policy-weights.ts';
+import { allocateBlock, type ParameterBlock } from '../models/weights.ts';
 import type { MicroBatch } from './micro-batches.ts';
 import { LayerPass } from './layer-pass.ts';
 import { wholeGraphBytes, wholeGraphLimit } from './memory.ts';
@@ -16,10 +17,12 @@ export type { ObjectiveInputs, TokenResults };
 
 export interface StepSettings { lr: number; betas: [number, number]; weight_decay: number; max_grad_norm: number }
 
-/** Weights with their optimiser: accumulates gradients over micro-batches, then steps. */
+/** A model with its optimiser: accumulates gradients over micro-batches, then steps. */
 export class Learner {
   readonly config: DecoderConfig;
+  /** What is trained. */
   readonly weights: ParameterBlock;
+  readonly #model: PolicyWeights;
   readonly #engine: EngineOptions;
   #optimizer: { key: string; adamw: AdamW } | null = null;
   #saved: AdamWState | null = null;
@@ -29,14 +32,15 @@ export class Learner {
   readonly #whole: WholePass;
   readonly #layers: LayerPass;
 
-  constructor(config: DecoderConfig, weights: ParameterBlock, engine: EngineOptions, execution: Execution = 'auto') {
+  constructor(config: DecoderConfig, model: PolicyWeights, engine: EngineOptions, execution: Execution = 'auto') {
     this.config = config;
-    this.weights = weights;
+    this.weights = model.trainable;
+    this.#model = model;
     this.#engine = engine;
-    this.#gradients = allocateParameters(config);
+    this.#gradients = allocateBlock(model.trainable.tensors);
     this.#execution = execution;
-    this.#whole = new WholePass(config, engine);
-    this.#layers = new LayerPass(config, engine, execution === 'recompute');
+    this.#whole = new WholePass(config, model.frozen, engine);
+    this.#layers = new LayerPass(config, model.frozen, engine, execution === 'recompute');
   }
 
   /** The next gradients are the first. */
@@ -44,14 +48,14 @@ export class Learner {
 
   /** Forward and backward; adds the gradients to those accumulated. */
   async backward(batch: MicroBatch, objective: LossObjective, inputs: ObjectiveInputs): Promise<TokenResults> {
-    const results = await this.#pass(batch).backward(batch, objective, inputs, this.weights, this.#gradients, this.#fresh ? 'write' : 'add');
+    const results = await this.#pass(batch).backward(batch, objective, inputs, weightFeeds(this.#model), this.#gradients, this.#fresh ? 'write' : 'add');
     this.#fresh = false;
     return results;
   }
 
-  /** Log-probabilities alone, with these weights or others of the same model (a reference). */
+  /** Log-probabilities alone, with these weights or others in their place (a reference). */
   async logprobs(batch: MicroBatch, weights: ParameterBlock = this.weights): Promise<Float32Array> {
-    return (await this.#pass(batch).forward(batch, weights)).logprob;
+    return (await this.#pass(batch).forward(batch, weightFeeds(this.#model, weights))).logprob;
   }
 
   /** One AdamW step with the accumulated gradients; returns their global norm before clipping. Throws TrainerError `numeric`, weights unchanged. */

@@ -1,3 +1,4 @@
+import type { Tensors } from '../engine/executor.ts';
 import { wrap, type Tensor } from '../engine/tensor.ts';
 import type { Objective } from '../models/training-graph.ts';
 import type { ParameterBlock } from '../models/weights.ts';
@@ -14,9 +15,9 @@ export type LossObjective = Exclude<Objective, { kind: 'logprobs' }>;
 /** A way to run a micro-batch forwards and backwards. */
 export interface Pass {
   /** Log-probabilities and entropies, loss NaN. */
-  forward(batch: MicroBatch, weights: ParameterBlock): Promise<TokenResults>;
+  forward(batch: MicroBatch, weights: Tensors): Promise<TokenResults>;
   /** Writes the gradients to `gradients`, or adds them to what is there. */
-  backward(batch: MicroBatch, objective: LossObjective, inputs: ObjectiveInputs, weights: ParameterBlock, gradients: ParameterBlock, mode: 'write' | 'add'): Promise<TokenResults>;
+  backward(batch: MicroBatch, objective: LossObjective, inputs: ObjectiveInputs, weights: Tensors, gradients: ParameterBlock, mode: 'write' | 'add'): Promise<TokenResults>;
   release(): Promise<void>;
 }
 

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { decoderConfig, type DecoderConfig } from '../../../trainer/models/decoder-config.ts';
 import { Detokenizer } from '../../../trainer/models/detokenizer.ts';
+import type { LoraSettings } from '../../../trainer/models/lora.ts';
+import { wholeModel } from '../../../trainer/models/policy-weights.ts';
 import type { ParameterBlock } from '../../../trainer/models/weights.ts';
 import { DecodeModel } from '../../../trainer/policy/decode-model.ts';
 import { Learner } from '../../../trainer/policy/learner.ts';
 import { rowLogprobs } from '../../../trainer/policy/row-logprobs.ts';
 import { Sampler, type SampleEvent, type SampleRequest, type SampledToken } from '../../../trainer/policy/sampler.ts';
+import { loraTargets } from '../../../trainer/protocol/lora-config.ts';
+import { randomFactors } from '../../fixtures/lora.ts';
 import type { TokenConstraint } from '../../../trainer/policy/sampling.ts';
 import { referenceLogprobs } from '../models/reference.ts';
 import { engine, randomTokens, smallConfig, smallWeights } from '../models/small-model.ts';
@@ -17,8 +21,9 @@ class Harness {
   readonly model: DecodeModel;
   readonly sampler: Sampler;
 
-  constructor(config: DecoderConfig, weights: ParameterBlock, { slots = 8, stopIds = [] as number[] } = {}) {
-    this.model = new DecodeModel(config, weights, engine, slots);
+  constructor(config: DecoderConfig, weights: ParameterBlock, { slots = 8, stopIds = [] as number[], lora = null as LoraSettings | null } = {}) {
+    const model = lora ? { trainable: randomFactors(config, lora), frozen: { base: weights, lora } } : wholeModel(weights);
+    this.model = new DecodeModel(config, model, engine, slots);
     // Token n prints as the letter at n, so that stop strings can be written down.
     this.sampler = new Sampler(this.model, stopIds, () => new Detokenizer((id) => Uint8Array.of(97 + (id % 26))), (event) => this.#collect(event));
   }
@@ -90,7 +95,7 @@ describe('sampler', () => {
 
   it('agrees with the trainer at any temperature', async () => {
     const weights = smallWeights();
-    const learner = new Learner(smallConfig, weights, engine);
+    const learner = new Learner(smallConfig, wholeModel(weights), engine);
     for (const temperature of [1, 0.6, 0]) {
       const { tokens, logprobs } = await harness(smallConfig, weights).sample({ prompt, max_tokens: 20, temperature });
       const row = { tokens: [...prompt, ...tokens], mask: [...prompt.map(() => 0), ...tokens.map(() => 1)], temperature };
@@ -111,19 +116,19 @@ describe('sampler', () => {
     tokens.forEach((_, i) => near(logprobs[i]!, expected[i]!, 5e-5));
   }).timeout(60_000);
 
-  it('repeats a request bit for bit whatever runs beside it, in any order', async () => {
+  for (const lora of [null, { rank: 16, alpha: 16, targets: loraTargets, rslora: false }]) it(`repeats a request bit for bit whatever runs beside it, in any order${lora ? ', with LoRA' : ''}`, async () => {
     // The sample policy's widths: large enough for the blocked kernels.
     const config = { ...smallConfig, vocab: 768, hidden: 128, intermediate: 352, layers: 2, headDim: 32, contextLength: 512 };
     const weights = smallWeights(config);
     const request = (id: number) => ({ id, prompt: randomTokens(20 + ((id * 37) % 120), id, config.vocab), max_tokens: 5 + ((id * 11) % 40) });
     const alone = new Map<number, Result>();
     for (const id of [1, 2, 3, 4]) {
-      const h = harness(config, weights, { slots: 32 });
+      const h = harness(config, weights, { slots: 32, lora });
       h.submit(request(id));
       await h.finish();
       alone.set(id, h.results.get(id)!);
     }
-    const crowded = harness(config, weights, { slots: 32 });
+    const crowded = harness(config, weights, { slots: 32, lora });
     for (let id = 40; id > 20; id--) crowded.submit(request(id));
     crowded.submit(request(4));
     for (let i = 0; i < 6; i++) await crowded.turn();
