@@ -73,6 +73,7 @@ async function createSession(model: OnnxModel, options: CompileOptions): Promise
       },
     });
   } catch (cause) {
+    if (isOutOfMemory(cause)) throw outOfMemory(cause);
     throw new TrainerError('environment', `The graph cannot be compiled for the provider "${options.provider}": ${messageOf(cause)}`, { cause });
   }
 }
@@ -81,11 +82,22 @@ async function runSession(session: ort.InferenceSession, feeds: Record<string, o
   try {
     return await session.run(feeds, fetches);
   } catch (cause) {
+    if (isOutOfMemory(cause)) throw outOfMemory(cause);
     const text = messageOf(cause);
     // ONNX Runtime names the failing node, and our nodes are named after the IR call.
     const where = /Name:'([^']+)'/.exec(text)?.[1];
     throw new TrainerError('internal', `Running the graph failed${where ? ` in ${where}` : ''}: ${text}`, { cause });
   }
+}
+
+/** Whether memory ran out: in ONNX Runtime, in an allocation of an array, or as `compile` and `run` say it. */
+export function isOutOfMemory(error: unknown): boolean {
+  if (error instanceof TrainerError) return error.code === 'out_of_memory';
+  return /failed to allocate memory|bad[ _]alloc|allocation failed|out of memory|cannot allocate memory/i.test(messageOf(error));
+}
+
+function outOfMemory(cause: unknown): TrainerError {
+  return new TrainerError('out_of_memory', `There is not enough memory for a computation: ${messageOf(cause)} Use smaller micro-batches, or end other programs.`, { cause });
 }
 
 function toOrt(tensors: Tensors, types: ReadonlyMap<string, ValueType>, role: 'input' | 'output', partial = false): Record<string, ort.Tensor> {

@@ -10,19 +10,21 @@ import type { MicroBatch } from './micro-batches.ts';
 import { objectiveFeeds, tokenFeeds, type LossObjective, type ObjectiveInputs, type TokenResults } from './pass.ts';
 import { SessionCache, type EngineOptions } from './sessions.ts';
 
-/** Logits in memory at a time; the output layer holds about four such tensors. */
-const logitsAtATime = 2 ** 24;
+/** Elements of a tensor of logits; the output layer holds about four such tensors. */
+export const defaultLogits = 2 ** 24;
 
 /** Output layer and loss over a few of the trained tokens at a time, so that logits of all of them never exist (forward and backward). */
 export class HeadPass {
   readonly #config: DecoderConfig;
   readonly #frozen: Frozen | null;
   readonly #sessions: SessionCache;
+  readonly #logitsAtATime: number;
 
-  constructor(config: DecoderConfig, frozen: Frozen | null, engine: EngineOptions) {
+  constructor(config: DecoderConfig, frozen: Frozen | null, engine: EngineOptions, logitsAtATime = defaultLogits) {
     this.#config = config;
     this.#frozen = frozen;
     this.#sessions = new SessionCache(engine, 4);
+    this.#logitsAtATime = logitsAtATime;
   }
 
   logprobs(batch: MicroBatch, hidden: Float32Array, weights: Tensors): Promise<TokenResults> {
@@ -47,7 +49,7 @@ export class HeadPass {
     const { hidden: width } = this.#config;
     const names = headParameters(this.#config);
     const { origins: { length: total }, position } = batch;
-    const { count, parts } = chunks(batch.shape.trained, total, this.#config.vocab);
+    const { count, parts } = chunks(batch.shape.trained, total, this.#logitsAtATime / this.#config.vocab);
     const own = target ? [...target.gradients.tensors].filter(([name]) => names.includes(name)) : [];
     const accumulate = target !== null && (target.mode === 'add' || parts > 1);
     if (accumulate && target.mode === 'write') for (const [, { data }] of own) data.fill(0);
@@ -87,8 +89,8 @@ export class HeadPass {
 }
 
 /** Parts of equal size, so that all of them run in one compiled graph. */
-function chunks(trained: number, total: number, vocab: number): { count: number; parts: number } {
-  const most = Math.max(16, Math.floor(logitsAtATime / vocab / 16) * 16);
+function chunks(trained: number, total: number, limit: number): { count: number; parts: number } {
+  const most = Math.max(16, Math.floor(limit / 16) * 16);
   if (trained <= most) return { count: trained, parts: 1 };
   const parts = Math.ceil(total / most);
   return { count: Math.ceil(total / parts / 16) * 16, parts };

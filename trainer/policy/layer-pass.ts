@@ -21,17 +21,18 @@ interface Kind { key: string; prefix: string; graphs: LayerGraphs }
 export class LayerPass implements Pass {
   readonly #config: DecoderConfig;
   readonly #frozen: Frozen | null;
-  readonly #recompute: boolean;
+  /** Whether the backward pass runs each layer forwards again. */
+  recompute: boolean;
   readonly #sessions: SessionCache;
   readonly #head: HeadPass;
   readonly #memory = new Workspace();
 
-  constructor(config: DecoderConfig, frozen: Frozen | null, engine: EngineOptions, recompute: boolean) {
+  constructor(config: DecoderConfig, frozen: Frozen | null, engine: EngineOptions, { recompute, logitsAtATime }: { recompute: boolean; logitsAtATime?: number }) {
     this.#config = config;
     this.#frozen = frozen;
-    this.#recompute = recompute;
+    this.recompute = recompute;
     this.#sessions = new SessionCache(engine, 12);
-    this.#head = new HeadPass(config, frozen, engine);
+    this.#head = new HeadPass(config, frozen, engine, logitsAtATime);
   }
 
   async forward(batch: MicroBatch, weights: Tensors): Promise<TokenResults> {
@@ -39,7 +40,7 @@ export class LayerPass implements Pass {
   }
 
   async backward(batch: MicroBatch, objective: LossObjective, inputs: ObjectiveInputs, weights: Tensors, gradients: ParameterBlock, mode: 'write' | 'add'): Promise<TokenResults> {
-    const hidden = await this.#hidden(batch, weights, this.#recompute ? 'inputs' : 'residuals');
+    const hidden = await this.#hidden(batch, weights, this.recompute ? 'inputs' : 'residuals');
     let dy = this.#memory.take('gradient 0', hidden.length).fill(0);
     let dx = this.#memory.take('gradient 1', hidden.length);
     const results = await this.#head.backward(batch, objective, inputs, hidden, dy, weights, gradients, mode);
@@ -85,7 +86,7 @@ export class LayerPass implements Pass {
   }
 
   async #layerBackward(layer: number, batch: MicroBatch, dy: Float32Array, dx: Float32Array, weights: Tensors, gradients: ParameterBlock, mode: 'write' | 'add'): Promise<void> {
-    const kind = this.#kind(layer, batch, this.#recompute, mode === 'add');
+    const kind = this.#kind(layer, batch, this.recompute, mode === 'add');
     const session = await this.#sessions.get(`backward ${kind.key}`, () => kind.graphs.backward);
     const shape = [batch.shape.batch, batch.shape.length, this.#config.hidden];
     const own = [...gradients.tensors].filter(([name]) => name.startsWith(layerPrefix(layer)));

@@ -1,3 +1,4 @@
+import { isOutOfMemory } from '../engine/executor.ts';
 import { createAdamW, type AdamW, type AdamWState } from '../engine/optimizer.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
@@ -5,13 +6,13 @@ import { weightFeeds, type PolicyWeights } from '../models/policy-weights.ts';
 import { allocateBlock, type ParameterBlock } from '../models/weights.ts';
 import type { MicroBatch } from './micro-batches.ts';
 import { LayerPass } from './layer-pass.ts';
-import { wholeGraphBytes, wholeGraphLimit } from './memory.ts';
+import { availableMemory, keptBytes, wholeGraphBytes, wholeGraphLimit } from './memory.ts';
 import type { LossObjective, ObjectiveInputs, Pass, TokenResults } from './pass.ts';
 import type { EngineOptions } from './sessions.ts';
 import { WholePass } from './whole-pass.ts';
 
 /** How micro-batches are run. auto: small ones as one graph, others layer by layer; recompute: layer by layer, each layer forwards twice. */
-export type Execution = 'auto' | 'layers' | 'recompute';
+export type Execution = 'auto' | 'whole' | 'layers' | 'recompute';
 
 export type { ObjectiveInputs, TokenResults };
 
@@ -28,7 +29,12 @@ export class Learner {
   #saved: AdamWState | null = null;
   readonly #gradients: ParameterBlock;
   #fresh = true;
-  readonly #execution: Execution;
+  #execution: Execution;
+  #checkpointing: boolean | undefined;
+  #fits = Infinity;
+  #outOfMemory = 0;
+  /** Bytes; measured once, so that a run does not change its ways by what else the machine does. */
+  readonly #forActivations: number;
   readonly #whole: WholePass;
   readonly #layers: LayerPass;
 
@@ -39,17 +45,19 @@ export class Learner {
     this.#engine = engine;
     this.#gradients = allocateBlock(model.trainable.tensors);
     this.#execution = execution;
+    this.#forActivations = (availableMemory() - 3 * this.weights.flat.byteLength) / 2;
     this.#whole = new WholePass(config, model.frozen, engine);
-    this.#layers = new LayerPass(config, model.frozen, engine, execution === 'recompute');
+    this.#layers = new LayerPass(config, model.frozen, engine, { recompute: execution === 'recompute' });
   }
 
   /** The next gradients are the first. */
   zeroGradients(): void { this.#fresh = true; }
 
-  /** Forward and backward; adds the gradients to those accumulated. */
+  /** Forward and backward; adds the gradients to those accumulated. Throws TrainerError `numeric` on a loss that is not finite, naming where it comes from. */
   async backward(batch: MicroBatch, objective: LossObjective, inputs: ObjectiveInputs): Promise<TokenResults> {
     const results = await this.#pass(batch).backward(batch, objective, inputs, weightFeeds(this.#model), this.#gradients, this.#fresh ? 'write' : 'add');
     this.#fresh = false;
+    if (!Number.isFinite(results.loss)) throw notFinite(await this.#culprit(batch, results));
     return results;
   }
 
@@ -57,6 +65,33 @@ export class Learner {
   async logprobs(batch: MicroBatch, weights: ParameterBlock = this.weights): Promise<Float32Array> {
     return (await this.#pass(batch).forward(batch, weightFeeds(this.#model, weights))).logprob;
   }
+
+  /**
+   * `work` with micro-batches of at most `maxTokens` tokens; when memory runs out, from the start with half as many, and so on, here and in later calls.
+   * `longest`: tokens of the longest row. Throws TrainerError `out_of_memory` when single rows do not fit.
+   */
+  async fitting<T>(maxTokens: number, longest: number, work: (maxTokens: number) => Promise<T>): Promise<T> {
+    for (;;) {
+      const tokens = Math.min(maxTokens, this.#fits);
+      try {
+        return await work(tokens);
+      } catch (error) {
+        if (!isOutOfMemory(error)) throw error;
+        await this.#releasePasses();
+        this.#outOfMemory += 1;
+        if (tokens <= longest && this.#layers.recompute && this.#execution === 'recompute') throw tooLong(longest, error);
+        this.#execution = 'recompute';
+        this.#layers.recompute = true;
+        this.#fits = Math.max(1, Math.floor(tokens / 2));
+      }
+    }
+  }
+
+  /** How often memory ran out so far, and the micro-batches (tokens) that were used since. */
+  get memory(): { out_of_memory: number; micro_batch_tokens: number } { return { out_of_memory: this.#outOfMemory, micro_batch_tokens: this.#fits }; }
+
+  /** undefined: where activations would take much of the memory that is free. */
+  set gradientCheckpointing(enabled: boolean | undefined) { this.#checkpointing = enabled; }
 
   /** One AdamW step with the accumulated gradients; returns their global norm before clipping. Throws TrainerError `numeric`, weights unchanged. */
   async step(settings: StepSettings): Promise<number> {
@@ -89,13 +124,30 @@ export class Learner {
   }
 
   async release(): Promise<void> {
-    await this.#whole.release();
-    await this.#layers.release();
+    await this.#releasePasses();
     await this.#optimizer?.adamw.release();
   }
 
+  async #releasePasses(): Promise<void> {
+    await this.#whole.release();
+    await this.#layers.release();
+  }
+
+  /** The first that holds a number that is not finite: a parameter, the result of a layer, or what follows. */
+  async #culprit(batch: MicroBatch, { logprob }: TokenResults): Promise<string> {
+    const finite = (values: Float32Array) => !values.some((value) => !Number.isFinite(value));
+    const feeds = weightFeeds(this.#model);
+    const parameter = Object.keys(feeds).find((name) => !finite(feeds[name]?.data as Float32Array));
+    if (parameter) return `the weights ${parameter}`;
+    const layer = await this.#layers.firstNonFinite(batch, feeds);
+    if (layer !== null) return layer < 0 ? 'the embeddings' : `the result of model.layers.${layer}`;
+    return finite(logprob) ? 'the loss itself: advantages, weights or log-probabilities of the sampler are too large' : 'the logits';
+  }
+
   #pass({ shape }: MicroBatch): Pass {
-    return this.#execution === 'auto' && wholeGraphBytes(this.config, shape) <= wholeGraphLimit ? this.#whole : this.#layers;
+    if (this.#execution !== 'recompute') this.#layers.recompute = this.#checkpointing ?? keptBytes(this.config, shape, false) > this.#forActivations;
+    const whole = this.#execution === 'whole' || (this.#execution === 'auto' && this.#checkpointing !== true && wholeGraphBytes(this.config, shape) <= wholeGraphLimit);
+    return whole ? this.#whole : this.#layers;
   }
 
   async #adamw({ betas, weight_decay, max_grad_norm }: StepSettings): Promise<AdamW> {
@@ -110,4 +162,12 @@ export class Learner {
     this.#saved = null;
     return adamw;
   }
+}
+
+function notFinite(where: string): TrainerError {
+  return new TrainerError('numeric', `The loss is not finite, so this update was not made. The first that is not finite: ${where}. Lower the learning rate, or go back to an earlier checkpoint.`, { details: { first: where } });
+}
+
+function tooLong(longest: number, cause: unknown): TrainerError {
+  return new TrainerError('out_of_memory', `There is not enough memory to learn from a row of ${longest} tokens, even alone. Rows of up to about ${Math.floor(longest / 2)} tokens may fit: lower sampling.max_tokens or leave out long examples, end other programs, or train fewer parameters (model.lora_rank).`, { cause });
 }

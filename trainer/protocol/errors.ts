@@ -7,6 +7,7 @@ export type ErrorCode =
   | 'environment' // something on this machine is missing or unusable (interpreter, native module, port)
   | 'upstream' // a model server failed or refused
   | 'numeric' // a non-finite number where training cannot go on
+  | 'out_of_memory'
   | 'cancelled'
   | 'internal';
 

@@ -33,6 +33,7 @@ export interface UpdateSettings {
   kl_loss_coef: number;
   kl_loss_type: 'k1' | 'k2' | 'k3';
   micro_batch_tokens: number;
+  enable_gradient_checkpointing?: boolean | undefined;
   /** Passes over the rows. */
   ppo_epochs: number;
 }
@@ -46,6 +47,9 @@ export interface UpdateMetrics {
   ratio_deviation: number;
   logprob_max_diff: number;
   trained_tokens: number;
+  /** How often memory has run out so far, and how large micro-batches (tokens) may be since: Infinity before. */
+  out_of_memory: number;
+  micro_batch_tokens: number;
 }
 
 /** An optimiser step on examples. */
@@ -55,16 +59,17 @@ export interface ExampleSettings {
   weight_decay: number;
   max_grad_norm: number;
   micro_batch_tokens: number;
+  enable_gradient_checkpointing?: boolean | undefined;
 }
 
 /** loss: mean negative log-likelihood of the trained tokens (nats); entropy: nats per token. */
-export interface SftMetrics { loss: number; entropy: number; grad_norm: number; trained_tokens: number }
+export interface SftMetrics { loss: number; entropy: number; grad_norm: number; trained_tokens: number; out_of_memory: number; micro_batch_tokens: number }
 
 /** The rows of two answers, the first the better; an answer of several turns may have several rows. */
 export interface PreferencePair { chosen: ScoredRow[]; rejected: ScoredRow[] }
 
 /** accuracy: share of the pairs with a margin above 0; margin: mean of beta · (log-ratio of the chosen - of the rejected) to the reference. */
-export interface DpoMetrics { loss: number; accuracy: number; margin: number; grad_norm: number; trained_tokens: number }
+export interface DpoMetrics { loss: number; accuracy: number; margin: number; grad_norm: number; trained_tokens: number; out_of_memory: number; micro_batch_tokens: number }
 
 export interface PolicyInfo {
   model_type: string; // 'qwen2'
