@@ -38,18 +38,6 @@ export interface Graph {
   readonly outputs: ReadonlyMap<string, Value>;
 }
 
-/** Calls that `outputs` depend on, in topological order, not looking behind `inputs`. */
-export function reachableCalls(outputs: Iterable<Value>, inputs: ReadonlySet<Value>): Call[] {
-  const found = new Set<Call>();
-  const stack = [...outputs];
-  for (let value = stack.pop(); value !== undefined; value = stack.pop()) {
-    if (inputs.has(value) || value.source.kind !== 'call' || found.has(value.source.call)) continue;
-    found.add(value.source.call);
-    stack.push(...value.source.call.inputs);
-  }
-  return [...found].sort((a, b) => a.id - b.id);
-}
-
 type Operand = Value | number;
 
 // Shared by all builders, so that a value of another graph is never taken for one of this.

@@ -1,4 +1,5 @@
-import { reachableCalls, type Value } from './graph.ts';
+import type { Value } from './graph.ts';
+import { reachableCalls } from './reachable.ts';
 
 /** Results that cost about as much to compute again as to read. */
 const cheap: ReadonlySet<string> = new Set([

@@ -20,10 +20,10 @@ export function wholeWeights(b: GraphBuilder, value: (name: string) => Value): W
 export type Attention = (projections: { query: Value; key: Value; value: Value; layer: number }) => Value;
 
 /**
- * Decoder up to and including the final norm: tokens int32 [B, T] -> hidden states [N, hidden] at `rows` int32 [N], flat indices b·T + t.
+ * Decoder up to and including the final norm: tokens int32 [B, T] -> hidden states [N, hidden] at `rows` int32 [N], flat indices b·T + t; or [B, T, hidden] when `rows` is null.
  * The last layer's feed-forward runs for `rows` alone.
  */
-export function decoder(b: GraphBuilder, config: DecoderConfig, weight: Weights, tokens: Value, attention: Attention, rows: Value): Value {
+export function decoder(b: GraphBuilder, config: DecoderConfig, weight: Weights, tokens: Value, attention: Attention, rows: Value | null): Value {
   let x = weight.rows('model.embed_tokens.weight', tokens);
   if (layouts[config.family].scaledEmbeddings) x = b.mul(x, Math.sqrt(config.hidden));
   for (let layer = 0; layer < config.layers; layer++) x = decoderLayer(b, config, weight, x, attention, layer, layer === config.layers - 1 ? rows : null);

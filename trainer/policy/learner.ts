@@ -1,5 +1,5 @@
-import { isOutOfMemory } from '../engine/executor.ts';
 import { createAdamW, type AdamW, type AdamWState } from '../engine/optimizer.ts';
+import { isOutOfMemory } from '../engine/out-of-memory.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
 import { weightFeeds, type PolicyWeights } from '../models/policy-weights.ts';

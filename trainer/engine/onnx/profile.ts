@@ -1,5 +1,7 @@
-/** An ONNX Runtime execution provider the engine can emit graphs for. */
-export type Provider = 'cpu' | 'webgpu' | 'cuda';
+import type { Provider } from '../../protocol/providers.ts';
+
+/** An execution provider of ONNX Runtime. */
+export type OnnxProvider = Exclude<Provider, 'tensorflow'>;
 
 /** Which operators a provider has (and computes correctly); decides the lowering. */
 export interface ProviderProfile {
@@ -11,10 +13,20 @@ export interface ProviderProfile {
   /** com.microsoft RotaryEmbedding. */
   readonly fusedRope: boolean;
   readonly split: boolean;
+  /** Gemm, which takes transposed matrices without a copy, where there is no FusedMatMul. */
+  readonly gemm: boolean;
 }
 
-export const profiles: Readonly<Record<Provider, ProviderProfile>> = {
-  cpu: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: true, fusedRope: true, split: true },
-  cuda: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true },
-  webgpu: { fusedMatMul: false, logSoftmax: false, fusedRmsNorm: false, fusedRope: false, split: false },
+/** What all have. */
+const portable: ProviderProfile = { fusedMatMul: false, logSoftmax: false, fusedRmsNorm: false, fusedRope: false, split: false, gemm: false };
+
+export const profiles: Readonly<Record<OnnxProvider, ProviderProfile>> = {
+  cpu: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: true, fusedRope: true, split: true, gemm: false },
+  cuda: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true, gemm: false },
+  webgpu: portable,
+  dml: portable,
+  coreml: portable,
 };
+
+/** Operators of the ONNX standard alone, for files that other programs read. */
+export const standardOperators: ProviderProfile = { fusedMatMul: false, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true, gemm: true };

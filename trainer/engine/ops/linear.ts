@@ -1,5 +1,6 @@
 import { broadcastShapes, requireFloat, requireSameDType, sameShape, shapeError, type Operator, type Three, type Two } from '../operator.ts';
 import type { OnnxEmitter } from '../onnx/emitter.ts';
+import type { TfTensor } from '../tensorflow/types.ts';
 import type { ValueType } from '../tensor.ts';
 
 export interface MatmulOptions {
@@ -42,10 +43,20 @@ export const matmul: Operator<MatmulAttrs, Two> = {
       const flags = { transA: Number(transA), transB: Number(transB), alpha: { float: alpha } };
       return [e.emit('FusedMatMul', [a, b], flags, { domain: 'com.microsoft' })];
     }
+    if (e.profile.gemm && types.every(({ shape }) => shape.length === 2)) {
+      return [e.emit('Gemm', [a, b], { transA: Number(transA), transB: Number(transB), alpha: { float: alpha } })];
+    }
     const left = transA ? swapLastTwo(e, a, types[0]) : a;
     const right = transB ? swapLastTwo(e, b, types[1]) : b;
     const product = e.emit('MatMul', [left, right]);
     return [alpha === 1 ? product : e.emit('Mul', [product, e.scalar(alpha, types[0].dtype)])];
+  },
+  tensorflow(tf, { inputs: [a, b], outputs: [output], attrs: { transA, transB, alpha } }) {
+    // Not all backends broadcast batches right, e.g. [2,1] with [2].
+    const lead = (output as ValueType).shape.slice(0, -2);
+    const full = (x: TfTensor) => (sameShape(x.shape.slice(0, -2), lead) ? x : tf.broadcastTo(x, [...lead, ...x.shape.slice(-2)]));
+    const product = tf.matMul(full(a), full(b), transA, transB);
+    return [alpha === 1 ? product : tf.mul(product, alpha)];
   },
 };
 
@@ -67,6 +78,10 @@ export const addMatmul: Operator<MatmulAttrs, Three> = {
   },
   onnx: (e, { inputs: [c, a, b], attrs: { transA, transB, alpha } }) =>
     [e.emit('Gemm', [a, b, c], { transA: Number(transA), transB: Number(transB), alpha: { float: alpha } })],
+  tensorflow(tf, { inputs: [c, a, b], attrs: { transA, transB, alpha } }) {
+    const product = tf.matMul(a, b, transA, transB);
+    return [tf.add(c, alpha === 1 ? product : tf.mul(product, alpha))];
+  },
 };
 
 function lastTwo(type: ValueType, transposed: boolean): [number, number] {

@@ -12,6 +12,7 @@ export const reshape: Operator<{ shape: Shape }, One> = {
   },
   vjp: { apply: (b, { grad, inputs: [x] }) => [b.reshape(grad, x.shape)] },
   onnx: (e, { inputs: [x], attrs }) => [e.emit('Reshape', [x, e.ints(attrs.shape)])],
+  tensorflow: (tf, { inputs: [x], attrs }) => [tf.reshape(x, [...attrs.shape])],
 };
 
 export const transpose: Operator<{ perm: readonly number[] }, One> = {
@@ -28,6 +29,7 @@ export const transpose: Operator<{ perm: readonly number[] }, One> = {
     },
   },
   onnx: (e, { inputs, attrs }) => [e.emit('Transpose', inputs, { perm: attrs.perm })],
+  tensorflow: (tf, { inputs: [x], attrs }) => [tf.transpose(x, [...attrs.perm])],
 };
 
 export const expand: Operator<{ shape: Shape }, One> = {
@@ -40,6 +42,7 @@ export const expand: Operator<{ shape: Shape }, One> = {
   },
   vjp: { apply: (b, { grad, inputs: [x] }) => [b.sumTo(grad, x.shape)] },
   onnx: (e, { inputs: [x], attrs }) => [e.emit('Expand', [x, e.ints(attrs.shape)])],
+  tensorflow: (tf, { inputs: [x], attrs }) => [tf.broadcastTo(x, [...attrs.shape])],
 };
 
 type SliceAttrs = { axis: number; start: number; end: number };
@@ -64,6 +67,10 @@ export const slice: Operator<SliceAttrs, One> = {
     },
   },
   onnx: (e, { inputs: [x], attrs: { axis, start, end } }) => [emitSlice(e, x, axis, start, end)],
+  tensorflow(tf, { inputs: [x], types: [type], outputs: [output], attrs: { axis, start } }) {
+    const a = normalizeAxis('slice', axis, type);
+    return [tf.slice(x, type.shape.map((_, i) => (i === a ? start : 0)), [...(output as ValueType).shape])];
+  },
 };
 
 export const concat: Operator<{ axis: number }, Many> = {
@@ -85,6 +92,7 @@ export const concat: Operator<{ axis: number }, Many> = {
     },
   },
   onnx: (e, { inputs, attrs }) => [inputs.length === 1 ? (inputs[0] as string) : e.emit('Concat', inputs, { axis: attrs.axis })],
+  tensorflow: (tf, { inputs, attrs }) => [tf.concat([...inputs], attrs.axis)],
 };
 
 type SplitAttrs = { axis: number; sizes: readonly number[] };
@@ -104,6 +112,7 @@ export const split: Operator<SplitAttrs, One> = {
     let start = 0;
     return sizes.map((size) => emitSlice(e, x, axis, start, (start += size)));
   },
+  tensorflow: (tf, { inputs: [x], attrs: { axis, sizes } }) => tf.split(x, [...sizes], axis),
 };
 
 function emitSlice(e: OnnxEmitter, x: string, axis: number, start: number, end: number): string {
