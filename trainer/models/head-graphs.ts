@@ -20,7 +20,7 @@ export const headParameters = ({ tied }: DecoderConfig): string[] => ['model.nor
 export function headGraph(config: DecoderConfig, frozen: Frozen | null, count: number, objective: HeadObjective, accumulate: boolean): GraphBuilder {
   const b = new GraphBuilder();
   const names = headParameters(config);
-  const { weight, trainable } = weightInputs(b, config, frozen, (name) => names.includes(name));
+  const { weight, trainable } = weightInputs(b, config, frozen, (name) => names.some((parameter) => name.startsWith(parameter)));
   const hidden = b.input('hidden', 'float32', [count, config.hidden]);
   const token = tokenLogprobs(b, config, weight, finalNorm(b, config, weight, hidden), count);
   b.output('logprob', token.logprob);

@@ -63,7 +63,7 @@ export class HeadPass {
       each((row, at) => rows.set(hidden.subarray(at, at + width), row));
       const result = await session.run({
         hidden: wrap('float32', [count, width], rows),
-        ...Object.fromEntries(names.map((name) => [name, weights[name] as Tensor])),
+        ...Object.fromEntries([...session.inputs.keys()].flatMap((name) => (weights[name] ? [[name, weights[name]]] : []))),
         ...tokenFeeds(batch, start, count), ...objectiveFeeds(inputs, start, count),
         ...(accumulate ? Object.fromEntries(own.map(([name, tensor]) => [sumOf(name), tensor])) : {}),
       }, Object.fromEntries(own.map(([name, tensor]) => [gradientOf(name), tensor])));

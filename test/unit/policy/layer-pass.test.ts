@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { weightFeeds, wholeModel, type PolicyWeights } from '../../../trainer/models/policy-weights.ts';
+import { frozenBase } from '../../fixtures/lora.ts';
 import { initialFactors } from '../../../trainer/models/lora.ts';
 import { allocateBlock } from '../../../trainer/models/weights.ts';
 import { decoderConfig, type DecoderConfig } from '../../../trainer/models/decoder-config.ts';
@@ -63,11 +64,11 @@ describe('layer by layer', () => {
   const lora = { rank: 3, alpha: 6, targets: ['q_proj', 'o_proj', 'down_proj'] as const, rslora: false };
   const models: Record<string, [DecoderConfig, PolicyWeights]> = {
     ...Object.fromEntries(Object.entries(configs).map(([name, config]) => [name, [config, wholeModel(smallWeights(config))]])),
-    'llama with LoRA': (() => {
+    'llama with LoRA over int8': (() => {
       const config = configs['llama']!;
       const factors = initialFactors(config, lora, 1);
       factors.flat.forEach((value, i) => { factors.flat[i] = value === 0 ? 0.1 * Math.sin(i) : value; });
-      return [config, { trainable: factors, frozen: { base: smallWeights(config), lora } }];
+      return [config, { trainable: factors, frozen: { base: frozenBase(smallWeights(config), 'int8'), lora } }];
     })(),
   };
   it('gives the same bits whether activations are kept or computed again', async () => {
