@@ -64,11 +64,11 @@ describe('layer by layer', () => {
   const lora = { rank: 3, alpha: 6, targets: ['q_proj', 'o_proj', 'down_proj'] as const, rslora: false };
   const models: Record<string, [DecoderConfig, PolicyWeights]> = {
     ...Object.fromEntries(Object.entries(configs).map(([name, config]) => [name, [config, wholeModel(smallWeights(config))]])),
-    'llama with LoRA over int8': (() => {
+    'llama with LoRA over float16': (() => {
       const config = configs['llama']!;
       const factors = initialFactors(config, lora, 1);
       factors.flat.forEach((value, i) => { factors.flat[i] = value === 0 ? 0.1 * Math.sin(i) : value; });
-      return [config, { trainable: factors, frozen: { base: frozenBase(smallWeights(config), 'int8'), lora } }];
+      return [config, { trainable: factors, frozen: { base: frozenBase(smallWeights(config), 'float16'), lora } }];
     })(),
   };
   it('gives the same bits whether activations are kept or computed again', async () => {
