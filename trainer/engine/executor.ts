@@ -2,11 +2,11 @@ import { availableParallelism } from 'node:os';
 import * as ort from 'onnxruntime-node';
 import { TrainerError, messageOf } from '../protocol/errors.ts';
 import type { Graph } from './graph.ts';
+import { generalize } from './onnx/generalize.ts';
 import { lower } from './onnx/lower.ts';
-import { encodeModel, type OnnxModel } from './onnx/model-proto.ts';
+import { anyDim, encodeModel, type OnnxModel } from './onnx/model-proto.ts';
 import { profiles, type Provider } from './onnx/profile.ts';
-import { sameShape } from './operator.ts';
-import { describe, wrap, type DType, type Tensor, type TensorData, type ValueType } from './tensor.ts';
+import { describe, wrap, type DType, type Tensor, type Shape, type TensorData, type ValueType } from './tensor.ts';
 
 // Failures are thrown with their text; ONNX Runtime would print them a second time.
 ort.env.logLevel = 'fatal';
@@ -33,10 +33,21 @@ export interface Executable {
 
 /** Compiles a graph for a provider. Throws `environment` when the provider is missing or cannot run an operator. */
 export async function compile(graph: Graph, options: CompileOptions): Promise<Executable> {
-  const model = lower(graph, profiles[options.provider]);
+  return executable(lower(graph, profiles[options.provider]), options);
+}
+
+/**
+ * Compiles graphs that differ only in the sizes of some axes once, for all sizes; such axes are -1 in the executable's types. Two examples show which they are:
+ * two sizes of one axis must differ in them. Throws `internal` when the two come out as different computations. For providers with `anySize`.
+ */
+export async function compileForAnySize(examples: readonly [Graph, Graph], options: CompileOptions): Promise<Executable> {
+  const [first, second] = examples.map((graph) => lower(graph, profiles[options.provider])) as [OnnxModel, OnnxModel];
+  return executable(generalize(first, second), options);
+}
+
+async function executable(model: OnnxModel, options: CompileOptions): Promise<Executable> {
   const session = await createSession(model, options);
-  const inputs = new Map(graph.inputs);
-  const outputs = new Map(graph.outputs);
+  const { inputs, outputs } = model;
   return {
     inputs,
     outputs,
@@ -99,7 +110,7 @@ function toOrt(tensors: Tensors, types: ReadonlyMap<string, ValueType>, role: 'i
       if (partial) continue;
       throw new TrainerError('internal', `run: ${role} "${name}" of type ${describe(type)} is missing`);
     }
-    if (given.dtype !== type.dtype || !sameShape(given.shape, type.shape)) {
+    if (given.dtype !== type.dtype || !hasShape(given.shape, type.shape)) {
       throw new TrainerError('internal', `run: ${role} "${name}" must be ${describe(type)}, got ${describe(given)}`);
     }
     result[name] = new ort.Tensor(given.dtype, given.data as ort.Tensor['data'] & Float32Array, [...given.shape]);
@@ -109,5 +120,9 @@ function toOrt(tensors: Tensors, types: ReadonlyMap<string, ValueType>, role: 'i
 
 function fromOrt(result: ort.Tensor | undefined, type: ValueType): Tensor {
   if (!result) throw new TrainerError('internal', `run: ONNX Runtime returned no output of type ${describe(type)}`);
-  return wrap(type.dtype, type.shape, result.data as TensorData[DType]);
+  return wrap(type.dtype, result.dims, result.data as TensorData[DType]);
+}
+
+function hasShape(shape: Shape, declared: Shape): boolean {
+  return shape.length === declared.length && shape.every((dim, i) => declared[i] === anyDim || dim === declared[i]);
 }

@@ -33,6 +33,9 @@ export interface ExternalData {
   readonly data: Uint8Array;
 }
 
+/** In the shape of a model's input or output: a size that is known only when it runs. */
+export const anyDim = -1;
+
 /** Below this an initializer is stored inline. */
 const EXTERNAL_FROM_BYTES = 64 * 1024;
 
@@ -108,7 +111,7 @@ function writeValueInfo(w: Writer, name: string, { dtype, shape }: ValueType): v
   message(w, 2, (type) => message(type, 1, (t) => {
     t.uint32(tag(1, 0)).int32(elementTypes[dtype]);
     message(t, 2, (s) => {
-      for (const dim of shape) message(s, 1, (d) => d.uint32(tag(1, 0)).int64(dim));
+      for (const dim of shape) message(s, 1, (d) => { if (dim !== anyDim) d.uint32(tag(1, 0)).int64(dim); });
     });
   }));
 }

@@ -11,10 +11,12 @@ export interface ProviderProfile {
   /** com.microsoft RotaryEmbedding. */
   readonly fusedRope: boolean;
   readonly split: boolean;
+  /** One compiled graph serves inputs of many sizes; elsewhere each size is compiled. */
+  readonly anySize: boolean;
 }
 
 export const profiles: Readonly<Record<Provider, ProviderProfile>> = {
-  cpu: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: true, fusedRope: true, split: true },
-  cuda: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true },
-  webgpu: { fusedMatMul: false, logSoftmax: false, fusedRmsNorm: false, fusedRope: false, split: false },
+  cpu: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: true, fusedRope: true, split: true, anySize: true },
+  cuda: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true, anySize: false },
+  webgpu: { fusedMatMul: false, logSoftmax: false, fusedRmsNorm: false, fusedRope: false, split: false, anySize: false },
 };
