@@ -1,7 +1,7 @@
 import { GraphBuilder, type Value } from '../engine/graph.ts';
 import type { Tensor } from '../engine/tensor.ts';
 import type { DecoderConfig } from './decoder-config.ts';
-import { decoder, softcap, vocabularyLogits, type Attention, type Weights } from './decoder.ts';
+import { decoder, softcap, vocabularyLogits, wholeWeights, type Attention, type Weights } from './decoder.ts';
 
 /** Graph outputs with the new keys and values of a layer. */
 export const keyOutput = (layer: number) => `key ${layer}`;
@@ -81,5 +81,5 @@ function cachedAttention(b: GraphBuilder, config: DecoderConfig, position: Value
 
 function constants(b: GraphBuilder, weights: FrozenWeights): Weights {
   const values = new Map([...weights].map(([name, tensor]) => [name, b.constant(tensor)]));
-  return (name) => values.get(name) as Value;
+  return wholeWeights(b, (name) => values.get(name) as Value);
 }

@@ -2,13 +2,25 @@ import type { GraphBuilder, Value } from '../engine/graph.ts';
 import { layouts, type DecoderConfig } from './decoder-config.ts';
 import { parameterShapes } from './parameters.ts';
 
-/** Gives the graph value of a parameter by its Hugging Face name. */
-export type Weights = (name: string) => Value;
+/** A decoder's parameters as one graph has them: how a matrix is kept, and whether factors are added to it, is theirs alone to know. */
+export interface Weights {
+  /** A vector: of a norm, or a bias. `name` as Hugging Face gives it. */
+  value: (name: string) => Value;
+  /** x [..., in] · Wᵀ -> [..., out], where `name` is that of W [out, in]. */
+  linear: (x: Value, name: string) => Value;
+  /** Rows of the matrix `name` [V, D] at `ids` int32 [...i]: [...i, D]. */
+  rows: (name: string, ids: Value) => Value;
+}
+
+/** Weights of which each is one whole value of the graph. */
+export function wholeWeights(b: GraphBuilder, value: (name: string) => Value): Weights {
+  return { value, linear: (x, name) => b.matmul(x, value(name), { transB: true }), rows: (name, ids) => b.gather(value(name), ids) };
+}
 
 /** Weights as graph inputs, fed at each run. */
 export function weightInputs(b: GraphBuilder, config: DecoderConfig): Weights {
   const values = new Map([...parameterShapes(config)].map(([name, shape]) => [name, b.input(name, 'float32', shape)]));
-  return (name) => values.get(name) as Value;
+  return wholeWeights(b, (name) => values.get(name) as Value);
 }
 
 /** Queries, keys and values [B, T, width] of one layer, before rotary embedding, to the attention's output [B, T, heads·headDim]. */
@@ -22,13 +34,13 @@ export function decoder(b: GraphBuilder, config: DecoderConfig, weight: Weights,
   const { qkNorm, sandwichNorms, normOffset, activation, scaledEmbeddings } = layouts[config.family];
   const select = (value: Value) => b.gather(b.reshape(value, [-1, value.shape.at(-1) as number]), rows);
   const rmsNorm = (value: Value, w: Value) => b.rmsNorm(value, normOffset === 0 ? w : b.add(w, normOffset), config.normEps);
-  let x = b.gather(weight('model.embed_tokens.weight'), tokens);
+  let x = weight.rows('model.embed_tokens.weight', tokens);
   if (scaledEmbeddings) x = b.mul(x, Math.sqrt(config.hidden));
   for (let layer = 0; layer < config.layers; layer++) {
-    const w = (name: string) => weight(`model.layers.${layer}.${name}`);
-    const norm = (value: Value, name: string) => rmsNorm(value, w(`${name}.weight`));
-    const project = (input: Value, name: string) => b.matmul(input, w(`${name}.weight`), { transB: true });
-    const biased = (input: Value, name: string, has: boolean) => (has ? b.add(project(input, name), w(`${name}.bias`)) : project(input, name));
+    const at = (name: string) => `model.layers.${layer}.${name}`;
+    const norm = (value: Value, name: string) => rmsNorm(value, weight.value(at(`${name}.weight`)));
+    const project = (input: Value, name: string) => weight.linear(input, at(`${name}.weight`));
+    const biased = (input: Value, name: string, has: boolean) => (has ? b.add(project(input, name), weight.value(at(`${name}.bias`))) : project(input, name));
     const inputBias = config.attentionBias !== 'none';
     const headNorm = (value: Value, name: string) =>
       (qkNorm ? b.reshape(norm(b.reshape(value, [...value.shape.slice(0, -1), -1, config.headDim]), name), value.shape) : value);
@@ -45,12 +57,12 @@ export function decoder(b: GraphBuilder, config: DecoderConfig, weight: Weights,
     const fed = project(b.mul(b[activation](project(f, 'mlp.gate_proj')), project(f, 'mlp.up_proj')), 'mlp.down_proj');
     x = b.add(x, sandwichNorms ? norm(fed, 'post_feedforward_layernorm') : fed);
   }
-  return rmsNorm(x, weight('model.norm.weight'));
+  return rmsNorm(x, weight.value('model.norm.weight'));
 }
 
 /** Logits over the vocabulary: [..., hidden] -> [..., V]. With tied embeddings the output matrix is the embedding table. */
 export function vocabularyLogits(b: GraphBuilder, config: DecoderConfig, weight: Weights, hidden: Value): Value {
-  return softcap(b, b.matmul(hidden, weight(config.tied ? 'model.embed_tokens.weight' : 'lm_head.weight'), { transB: true }), config.logitSoftcap);
+  return softcap(b, weight.linear(hidden, config.tied ? 'model.embed_tokens.weight' : 'lm_head.weight'), config.logitSoftcap);
 }
 
 /** cap · tanh(x / cap): nearly x where |x| is well below the cap (Gemma 2). */

@@ -34,7 +34,7 @@ export function trainingGraph(config: DecoderConfig, shape: MicroBatchShape, obj
   const perToken = objective.kind === 'supervised' ? b.neg(logprob) : policyLoss(b, { logprob, entropy }, shape, objective);
   const loss = b.output('loss', b.reduceSum(b.mul(perToken, b.input('weight', 'float32', [shape.trained]))));
   const names = [...parameterShapes(config).keys()];
-  gradients(b, loss, names.map(weight)).forEach((grad, i) => b.output(gradientOf(names[i] as string), grad));
+  gradients(b, loss, names.map(weight.value)).forEach((grad, i) => b.output(gradientOf(names[i] as string), grad));
   return b;
 }
 

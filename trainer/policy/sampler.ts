@@ -3,7 +3,7 @@ import { StopMatcher, type Detokenizer } from '../models/detokenizer.ts';
 import type { DecodeModel, PrefilledPrompt } from './decode-model.ts';
 import { PromptCache } from './prompt-cache.ts';
 import { uniforms } from './random.ts';
-import { mostLikely, pickToken, type PickedToken, type SamplingParameters } from './sampling.ts';
+import { mostLikely, pickToken, restrict, type PickedToken, type SamplingParameters, type TokenConstraint } from './sampling.ts';
 
 export interface SampleRequest extends SamplingParameters {
   id: number;
@@ -14,6 +14,8 @@ export interface SampleRequest extends SamplingParameters {
   stop: string[];
   /** Alternatives to report per token. */
   top_logprobs: number;
+  /** Log-probabilities are then those among the tokens it allows. */
+  constraint?: TokenConstraint | null;
 }
 
 export interface SampledToken extends PickedToken { alternatives: PickedToken[] }
@@ -118,9 +120,13 @@ export class Sampler {
   /** Samples the next token of a request. False when the request is over. */
   #draw(active: Active, logits: Float32Array): boolean {
     const { request, stops } = active;
+    const { constraint } = request;
     let picked: PickedToken;
+    let scores = logits;
     try {
-      picked = pickToken(logits, request, active.uniform());
+      if (constraint) scores = restrict(logits, constraint.allowed());
+      picked = pickToken(scores, request, active.uniform());
+      constraint?.accept(picked.token);
     } catch (error) {
       if (!(error instanceof TrainerError)) throw error;
       this.#emit({ type: 'failed', id: request.id, error });
@@ -128,10 +134,10 @@ export class Sampler {
     }
     active.last = picked.token;
     active.generated += 1;
-    const alternatives = request.top_logprobs > 0 ? mostLikely(logits, request.temperature, request.top_logprobs) : [];
+    const alternatives = request.top_logprobs > 0 ? mostLikely(scores, request.temperature, request.top_logprobs) : [];
     this.#emit({ type: 'token', id: request.id, token: { ...picked, alternatives } });
     stops?.matcher.push(stops.detokenizer.push(picked.token));
-    const stopped = this.#stopIds.has(picked.token) || stops?.matcher.stopped === true;
+    const stopped = this.#stopIds.has(picked.token) || stops?.matcher.stopped === true || constraint?.complete === true;
     const full = active.generated >= request.max_tokens || request.prompt.length + active.generated >= this.#model.config.contextLength;
     if (stopped || full) this.#emit({ type: 'done', id: request.id, finish: stopped ? 'stop' : 'length' });
     return !stopped && !full;

@@ -11,6 +11,31 @@ export interface SamplingParameters {
 
 export interface PickedToken { token: number; logprob: number }
 
+/** What an answer may say next, token by token. One per answer. */
+export interface TokenConstraint {
+  /** Bit t & 31 of word t >> 5 is set for each token t that may come next; at least one is. Valid until `accept`. */
+  allowed(): Uint32Array;
+  /** Takes note of the token drawn. */
+  accept(token: number): void;
+  /** Nothing but the end may follow. */
+  readonly complete: boolean;
+}
+
+let restricted = new Float32Array(0);
+
+/** Logits [V] with those of tokens that are not `allowed` at -Infinity. The array is overwritten by the next call. */
+export function restrict(logits: Float32Array, allowed: Uint32Array): Float32Array {
+  if (restricted.length !== logits.length) restricted = new Float32Array(logits.length);
+  restricted.fill(-Infinity);
+  for (let word = 0; word < allowed.length; word++) {
+    for (let bits = allowed[word] as number; bits !== 0; bits &= bits - 1) {
+      const token = word * 32 + 31 - Math.clz32(bits & -bits);
+      restricted[token] = logits[token] as number;
+    }
+  }
+  return restricted;
+}
+
 /**
  * Draws a token from logits [V] with `u` uniform in [0, 1). Order: temperature, top-k, top-p (on what top-k left).
  * `logprob` (nats) is under the distribution drawn from, so after temperature and truncation; greedy tokens carry theirs at temperature 1.
@@ -38,12 +63,12 @@ export function pickToken(logits: Float32Array, { temperature, top_p, top_k }: S
   return { token: kept.ids[chosen] as number, logprob: Math.log((kept.weights[chosen] as number) / kept.total) };
 }
 
-/** The `count` most likely tokens and their log-probabilities at the given temperature, most likely first. */
+/** The `count` most likely tokens and their log-probabilities at the given temperature, most likely first; fewer when fewer are possible. */
 export function mostLikely(logits: Float32Array, temperature: number, count: number): PickedToken[] {
   const inverse = temperature > 0 ? 1 / temperature : 1;
   const top = logits[argmax(logits)] as number;
   const logTotal = Math.log(exponentials(logits, top, inverse).total);
-  return byLikelihood(logits).slice(0, count).map((token) => ({ token, logprob: ((logits[token] as number) - top) * inverse - logTotal }));
+  return byLikelihood(logits).slice(0, count).filter((token) => logits[token] !== -Infinity).map((token) => ({ token, logprob: ((logits[token] as number) - top) * inverse - logTotal }));
 }
 
 function truncate(logits: Float32Array, top: number, inverse: number, topP: number, topK: number) {

@@ -6,6 +6,7 @@ import { DecodeModel } from '../../../trainer/policy/decode-model.ts';
 import { Learner } from '../../../trainer/policy/learner.ts';
 import { rowLogprobs } from '../../../trainer/policy/row-logprobs.ts';
 import { Sampler, type SampleEvent, type SampleRequest, type SampledToken } from '../../../trainer/policy/sampler.ts';
+import type { TokenConstraint } from '../../../trainer/policy/sampling.ts';
 import { referenceLogprobs } from '../models/reference.ts';
 import { engine, randomTokens, smallConfig, smallWeights } from '../models/small-model.ts';
 
@@ -200,6 +201,38 @@ describe('sampler', () => {
     });
   });
 
+  it('draws what a constraint allows, with the probabilities among that, and leaves free requests beside it alone', async () => {
+    const weights = smallWeights();
+    const third = (): TokenConstraint & { seen: number[] } => {
+      const seen: number[] = [];
+      return {
+        seen,
+        allowed: () => bitsOf(Array.from({ length: smallConfig.vocab }, (_, id) => id).filter((id) => id % 3 === seen.length % 3)),
+        accept: (token) => void seen.push(token),
+        get complete() { return seen.length === 9; },
+      };
+    };
+    const free = await harness(smallConfig, weights).sample({ prompt, seed: 2 });
+    for (const temperature of [1, 0.7, 0]) {
+      const h = harness(smallConfig, weights);
+      const constraint = third();
+      h.submit({ id: 2, prompt });
+      h.submit({ id: 1, prompt, temperature, constraint, top_logprobs: smallConfig.vocab });
+      await h.finish();
+      const { tokens, logprobs, alternatives, end } = h.results.get(1)!;
+      assert.deepEqual(tokens, constraint.seen);
+      assert.equal(end, 'stop');
+      assert.equal(tokens.length, 9);
+      tokens.forEach((token, i) => {
+        assert.equal(token % 3, i % 3);
+        assert.ok(alternatives[i]!.every((other) => other.token % 3 === i % 3));
+        near(alternatives[i]!.reduce((sum, { logprob }) => sum + Math.exp(logprob), 0), 1, 1e-9);
+        near(alternatives[i]!.find((other) => other.token === token)!.logprob, logprobs[i]!, 1e-9);
+      });
+      assert.deepEqual(h.results.get(2), free);
+    }
+  });
+
   it('uses new weights after a change, also for a prompt it has seen', async () => {
     const weights = smallWeights();
     const h = harness(smallConfig, weights);
@@ -219,6 +252,12 @@ describe('sampler', () => {
     assert.equal((await h.sample({ prompt: [5] })).end, 'length');
   });
 });
+
+function bitsOf(tokens: readonly number[]): Uint32Array {
+  const bits = new Uint32Array(Math.ceil(smallConfig.vocab / 32));
+  for (const token of tokens) bits[token >> 5]! |= 1 << (token & 31);
+  return bits;
+}
 
 function near(actual: number, expected: number, tolerance: number): void {
   assert.ok(Math.abs(actual - expected) <= tolerance, `${actual} is not within ${tolerance} of ${expected}`);
