@@ -55,12 +55,12 @@ export class DecodeModel {
     await this.#sessions.release();
   }
 
-  /** Adds one token to each of the rows 0 … tokens.length - 1. Gives the logits [n, V] that follow. */
-  async step(tokens: readonly number[]): Promise<Float32Array> {
+  /** Adds one token to each of the rows 0 … tokens.length - 1, or none (null). Gives the logits [n, V] that follow; those of a row without a token mean nothing. */
+  async step(tokens: readonly (number | null)[]): Promise<Float32Array> {
     const n = tokens.length;
     const rows = Math.max(n, this.#leastRows);
     const padded = this.#anySize ? rows : rows <= 8 ? Math.min(8, this.slots) : this.slots;
-    const { logits } = await this.#run(0, tokens.map((token) => [token]), padded, 1, tokens.map((_, row) => row));
+    const { logits } = await this.#run(0, tokens.map((token) => (token === null ? [] : [token])), padded, 1, tokens.map((_, row) => row));
     return logits.subarray(0, n * this.config.vocab);
   }
 
@@ -80,8 +80,8 @@ export class DecodeModel {
     cache.reserve(Math.max(...Array.from({ length: batch }, (_, row) => (cache.lengths[first + row] as number) + (parts[row]?.length ?? 0))));
     // Padding repeats the row's last token: one whose embedding is damaged does not get in that way.
     const ids = Int32Array.from({ length: batch * tokens }, (_, i) => {
-      const part = parts[Math.floor(i / tokens)] ?? [0];
-      return part[Math.min(i % tokens, part.length - 1)] as number;
+      const part = parts[Math.floor(i / tokens)] ?? [];
+      return part[Math.min(i % tokens, part.length - 1)] ?? 0;
     });
     const rows = this.#anySize ? [...last] : [...last, ...Array<number>(batch - last.length).fill(0)];
     const feeds: Record<string, Tensor> = {

@@ -40,7 +40,7 @@ describe('answer', () => {
     const answer = new Answer(tokenizer, { model: 'm', messages: [], ...request }, { model: 'm', prompt: [1, 2], stop, parseTools: tools });
     const ids = [...tokenizer.encode(text), ...(end ? [tokenizer.eosId!] : [])];
     const chunks = ids.flatMap((token) => answer.add({ token, logprob: -0.5, alternatives: [{ token, logprob: -0.5 }] }));
-    chunks.push(...answer.finish(reason));
+    chunks.push(...answer.finish(reason, 0));
     const completion = answer.completion();
     const choice = completion.choices[0]!;
     assert.deepEqual(choice.token_ids, ids);
@@ -75,7 +75,7 @@ describe('answer', () => {
   it('shows a character cut off in the middle as U+FFFD', () => {
     const answer = new Answer(tokenizer, { model: 'm', messages: [] }, { model: 'm', prompt: [], stop: [], parseTools: false });
     answer.add({ token: tokenizer.encode('é')[0]!, logprob: 0, alternatives: [] });
-    answer.finish('length');
+    answer.finish('length', 1);
     assert.equal(answer.completion().choices[0]!.message.content, '\ufffd');
   });
 
