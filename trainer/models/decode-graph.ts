@@ -1,7 +1,7 @@
 import { GraphBuilder, type Value } from '../engine/graph.ts';
-import type { Tensor } from '../engine/tensor.ts';
 import type { DecoderConfig } from './decoder-config.ts';
-import { decoder, softcap, vocabularyLogits, wholeWeights, type Attention, type Weights } from './decoder.ts';
+import { decoder, softcap, vocabularyLogits, type Attention } from './decoder.ts';
+import { samplingWeights, type PolicyWeights } from './policy-weights.ts';
 
 /** Graph outputs with the new keys and values of a layer. */
 export const keyOutput = (layer: number) => `key ${layer}`;
@@ -15,12 +15,6 @@ export type LayerKind = 'full' | 'sliding';
 export const kindInputs = (kind: LayerKind) => ({ cos: `cos ${kind}`, sin: `sin ${kind}`, past: `past mask ${kind}`, own: `own mask ${kind}` });
 export const layerKind = ({ sliding }: DecoderConfig, layer: number): LayerKind => (sliding?.layers[layer] ? 'sliding' : 'full');
 
-/**
- * Weights are part of the compiled graph. ONNX Runtime packs them once, which makes products of few rows two to three times faster; and it sums packed products
- * in one order whatever the number of rows, where the order for weights fed as inputs changes with it: a request would not repeat among others bit for bit.
- */
-export type FrozenWeights = ReadonlyMap<string, Tensor<'float32'>>;
-
 /** B rows, S new tokens in each, P positions of cache, R tokens with logits, tables for L positions; masks with one row for all queries or one for each. */
 export interface DecodeSizes { batch: number; tokens: number; capacity: number; logits: number; positions: number; maskRows: { past: number; own: number } }
 
@@ -30,9 +24,9 @@ export interface DecodeSizes { batch: number; tokens: number; capacity: number; 
  * masks (0 for what a query attends to, -1e9 for the rest) over the cache [B, 1, 1 or group·S, P] and over the new tokens [1, 1, 1 or group·S, S], queries of
  * head 0 first. Outputs: logits [R, V]; key and value [B, kvHeads, S, headDim] of each layer, for the caller to put in the cache at `position`.
  */
-export function decodeGraph(config: DecoderConfig, weights: FrozenWeights, { batch, tokens, logits, ...sizes }: DecodeSizes): GraphBuilder {
+export function decodeGraph(config: DecoderConfig, weights: PolicyWeights, { batch, tokens, logits, ...sizes }: DecodeSizes): GraphBuilder {
   const b = new GraphBuilder();
-  const weight = constants(b, weights);
+  const weight = samplingWeights(b, weights);
   const ids = b.input('tokens', 'int32', [batch * tokens]);
   const position = b.input('position', 'int32', [batch, tokens]);
   const hidden = decoder(b, config, weight, ids, cachedAttention(b, config, position, sizes), b.input('last', 'int32', [logits]));
@@ -43,7 +37,7 @@ export function decodeGraph(config: DecoderConfig, weights: FrozenWeights, { bat
 /**
  * Two graphs whose sizes all differ, for `compileForAnySize`. Masks have either form.
  */
-export function decodeExamples(config: DecoderConfig, weights: FrozenWeights): [GraphBuilder, GraphBuilder] {
+export function decodeExamples(config: DecoderConfig, weights: PolicyWeights): [GraphBuilder, GraphBuilder] {
   const group = config.heads / config.kvHeads;
   const example = (batch: number, tokens: number, capacity: number, maskRows: DecodeSizes['maskRows']) =>
     decodeGraph(config, weights, { batch, tokens, capacity, logits: batch + 1, positions: capacity + tokens, maskRows });
@@ -77,9 +71,4 @@ function cachedAttention(b: GraphBuilder, config: DecoderConfig, position: Value
     const mixed = b.add(b.matmul(cached, b.input(pastValueInput(layer), 'float32', cache)), b.matmul(fresh, v));
     return b.reshape(b.transpose(b.reshape(mixed, [batch, heads, -1, headDim]), [0, 2, 1, 3]), [-1, heads * headDim]);
   };
-}
-
-function constants(b: GraphBuilder, weights: FrozenWeights): Weights {
-  const values = new Map([...weights].map(([name, tensor]) => [name, b.constant(tensor)]));
-  return wholeWeights(b, (name) => values.get(name) as Value);
 }

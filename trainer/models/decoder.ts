@@ -1,6 +1,5 @@
 import type { GraphBuilder, Value } from '../engine/graph.ts';
 import { layouts, type DecoderConfig } from './decoder-config.ts';
-import { parameterShapes } from './parameters.ts';
 
 /** A decoder's parameters as one graph has them: how a matrix is kept, and whether factors are added to it, is theirs alone to know. */
 export interface Weights {
@@ -15,12 +14,6 @@ export interface Weights {
 /** Weights of which each is one whole value of the graph. */
 export function wholeWeights(b: GraphBuilder, value: (name: string) => Value): Weights {
   return { value, linear: (x, name) => b.matmul(x, value(name), { transB: true }), rows: (name, ids) => b.gather(value(name), ids) };
-}
-
-/** Weights as graph inputs, fed at each run. */
-export function weightInputs(b: GraphBuilder, config: DecoderConfig): Weights {
-  const values = new Map([...parameterShapes(config)].map(([name, shape]) => [name, b.input(name, 'float32', shape)]));
-  return wholeWeights(b, (name) => values.get(name) as Value);
 }
 
 /** Queries, keys and values [B, T, width] of one layer, before rotary embedding, to the attention's output [B, T, heads·headDim]. */

@@ -1,16 +1,37 @@
-import { writeFile } from 'node:fs/promises';
+import { access, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { TrainerError } from '../protocol/errors.ts';
+import { adapterBase, readAdapter } from './adapter-folder.ts';
 import { configJson, configText } from './config-json.ts';
 import { readConfig } from './config.ts';
 import type { DecoderConfig } from './decoder-config.ts';
+import { isGguf } from './gguf/read.ts';
+import { fetchModel } from './hub/fetch-model.ts';
+import { addFactors } from './lora.ts';
 import { loadParameters, saveParameters, type ParameterBlock } from './weights.ts';
 
 export interface Model { config: DecoderConfig; weights: ParameterBlock }
 
-/** Reads configuration and weights of a Hugging Face model folder or a GGUF file. Throws TrainerError naming the file at fault. */
+/**
+ * Reads configuration and weights of a Hugging Face model folder or a GGUF file. A folder with an adapter and no weights (a checkpoint of LoRA) is
+ * the model that the adapter names, its factors added. Throws TrainerError naming the file at fault.
+ */
 export async function loadModel(model: string): Promise<Model> {
   const config = await readConfig(model);
-  return { config, weights: await loadParameters(model, config) };
+  const base = await baseOfAdapter(model);
+  if (base === null) return { config, weights: await loadParameters(model, config) };
+  const place = await fetchModel(base);
+  if (!await access(place).then(() => true, () => false)) throw new TrainerError('not_found', `The adapter in ${model} is made for the model ${base}, which is not there. Put it back, or name where it is in adapter_config.json.`);
+  const [weights, adapter] = [await loadParameters(place, config), await readAdapter(model, config)];
+  for (const [name, tensor] of weights.tensors) addFactors(name, tensor, adapter);
+  return { config, weights };
+}
+
+/** The model whose weights a folder is to be read with, where it holds an adapter alone; else null. */
+export async function baseOfAdapter(model: string): Promise<string | null> {
+  if (isGguf(model)) return null;
+  for (const name of ['model.safetensors', 'model.safetensors.index.json']) if (await access(path.join(model, name)).then(() => true, () => false)) return null;
+  return adapterBase(model);
 }
 
 /** Writes config.json, generation_config.json and model.safetensors into an existing folder. The tokenizer's files are the caller's. */

@@ -2,8 +2,8 @@ import { gradients } from '../engine/autodiff.ts';
 import { GraphBuilder } from '../engine/graph.ts';
 import { causalAttention } from './attention.ts';
 import type { DecoderConfig } from './decoder-config.ts';
-import { decoder, vocabularyLogits, weightInputs, type Weights } from './decoder.ts';
-import { parameterShapes } from './parameters.ts';
+import { decoder, vocabularyLogits, type Weights } from './decoder.ts';
+import { weightInputs, type Frozen } from './policy-weights.ts';
 import { policyLoss, type PolicyObjective } from './policy-loss.ts';
 
 /** Static sizes of a micro-batch: rows, tokens per row, trained tokens in all rows together. */
@@ -17,15 +17,15 @@ export const gradientOf = (parameter: string) => `grad ${parameter}`;
 /**
  * Forward pass (and backward pass, unless the objective is 'logprobs') of a micro-batch.
  *
- * Inputs: every parameter by name; tokens int32 [B, T]; and, for the N trained tokens (padded ones have weight 0):
+ * Inputs: every parameter by name, and the factors of LoRA where the model is `frozen`; tokens int32 [B, T]; and, for the N trained tokens (padded ones have weight 0):
  * position int32 [N] (flat index b·T + t of the hidden state that predicts the token, the token before it), target int32 [N], inv_temperature [N].
- * Outputs: logprob [N], entropy [N] (nats, of the whole distribution), and with an objective loss [], `grad <parameter>`.
+ * Outputs: logprob [N], entropy [N] (nats, of the whole distribution), and with an objective loss [], `grad <parameter>` of what is trained.
  * supervised adds weight [N];  loss = -Σ w·logp.
  * grpo adds weight [N] and the inputs of `policyLoss`;  loss = Σ w·policyLoss.
  */
-export function trainingGraph(config: DecoderConfig, shape: MicroBatchShape, objective: Objective): GraphBuilder {
+export function trainingGraph(config: DecoderConfig, shape: MicroBatchShape, objective: Objective, frozen: Frozen | null = null): GraphBuilder {
   const b = new GraphBuilder();
-  const weight = weightInputs(b, config);
+  const { weight, trainable } = weightInputs(b, config, frozen);
   const { logprob, entropy } = tokenLogprobs(b, config, weight, shape);
   b.output('logprob', logprob);
   b.output('entropy', entropy);
@@ -33,8 +33,8 @@ export function trainingGraph(config: DecoderConfig, shape: MicroBatchShape, obj
 
   const perToken = objective.kind === 'supervised' ? b.neg(logprob) : policyLoss(b, { logprob, entropy }, shape, objective);
   const loss = b.output('loss', b.reduceSum(b.mul(perToken, b.input('weight', 'float32', [shape.trained]))));
-  const names = [...parameterShapes(config).keys()];
-  gradients(b, loss, names.map(weight.value)).forEach((grad, i) => b.output(gradientOf(names[i] as string), grad));
+  const names = [...trainable.keys()];
+  gradients(b, loss, [...trainable.values()]).forEach((grad, i) => b.output(gradientOf(names[i] as string), grad));
   return b;
 }
 

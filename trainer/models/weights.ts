@@ -21,11 +21,14 @@ export interface ParameterBlock {
 }
 
 /** Zeros in the shapes of the model's parameters: also for gradients, moments and references. */
-export function allocateParameters(config: DecoderConfig): ParameterBlock {
-  const shapes = [...parameterShapes(config)];
-  const flat = new Float32Array(shapes.reduce((sum, [, shape]) => sum + elementCount(shape), 0));
+export function allocateParameters(config: DecoderConfig): ParameterBlock { return allocateBlock(parameterShapes(config)); }
+
+/** Zeros in these shapes (or in those of these tensors). */
+export function allocateBlock(shapes: ReadonlyMap<string, readonly number[] | Tensor>): ParameterBlock {
+  const each = [...shapes].map(([name, shape]) => [name, 'dtype' in shape ? shape.shape : shape] as const);
+  const flat = new Float32Array(each.reduce((sum, [, shape]) => sum + elementCount(shape), 0));
   let offset = 0;
-  const tensors = new Map(shapes.map(([name, shape]) => {
+  const tensors = new Map(each.map(([name, shape]) => {
     const data = flat.subarray(offset, offset += elementCount(shape));
     return [name, wrap('float32', shape, data)];
   }));

@@ -6,9 +6,11 @@ import { wrap, type Tensor } from '../engine/tensor.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import { readJson } from '../models/config.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
+import { readAdapter, writeAdapter } from '../models/adapter-folder.ts';
 import { writeDescription } from '../models/model-description.ts';
-import { parameterShapes } from '../models/parameters.ts';
-import { readSafetensors, writeSafetensors, type NamedTensor } from '../models/safetensors.ts';
+import { addFactors, type LoraSettings } from '../models/lora.ts';
+import type { Frozen, PolicyWeights } from '../models/policy-weights.ts';
+import { readSafetensors, writeSafetensors, writeTensorBytes, type NamedTensor } from '../models/safetensors.ts';
 import { loadParameters, saveParameters, type ParameterBlock } from '../models/weights.ts';
 import { writeWhole } from '../models/write-whole.ts';
 
@@ -21,13 +23,15 @@ const momentsFile = 'optimizer.safetensors';
 
 /**
  * Writes a Hugging Face folder: weights as float32, configuration and tokenizer from `source` (a folder or a GGUF file); with `resume`, optimiser state as well.
- * It appears under its name only when complete and on disk. Throws TrainerError `conflict` if the folder exists.
+ * With LoRA: to resume, the adapter alone; else the model with the factors added, and the adapter in the folder `adapter` (PEFT's layout). It appears under its name only when complete and on disk. Throws TrainerError `conflict` if the folder exists.
  */
-export async function writeCheckpoint(folder: string, source: string, weights: ParameterBlock, resume: ResumeState | null): Promise<void> {
+export async function writeCheckpoint(folder: string, source: string, { trainable, frozen }: PolicyWeights, resume: ResumeState | null): Promise<void> {
   await writeWhole(folder, async (temporary) => {
     await mkdir(temporary, { recursive: true });
     await writeDescription(temporary, source, 'float32');
-    await saveParameters(temporary, weights);
+    if (!frozen) await saveParameters(temporary, trainable);
+    else if (resume) await writeAdapter(temporary, { settings: frozen.lora, factors: trainable }, source);
+    else await saveMerged(temporary, trainable, frozen, source);
     if (resume) {
       const state = { version: resume.version, optimizer_step: resume.optimizer?.step ?? 0 };
       await writeFile(path.join(temporary, stateFile), `${JSON.stringify(state, null, 2)}\n`, { flush: true });
@@ -36,16 +40,38 @@ export async function writeCheckpoint(folder: string, source: string, weights: P
   });
 }
 
-/** Reads a checkpoint written with `resume`. Throws TrainerError when it is not one, or belongs to a model of another shape. */
-export async function readCheckpoint(folder: string, config: DecoderConfig): Promise<ResumeState & { weights: ParameterBlock }> {
+/** Weights of a checkpoint written with `resume`: what is trained, of a policy with this model. Throws TrainerError when it is no such checkpoint, or of a model of another shape. */
+export async function readCheckpoint(folder: string, config: DecoderConfig, frozen: Frozen | null): Promise<ResumeState & { weights: ParameterBlock }> {
   const file = path.join(folder, stateFile);
   const json = await readJson(file);
   if (json === undefined) throw new TrainerError('not_found', `${folder} holds no state to resume from (${stateFile} is missing). Resume from a checkpoint of a training run.`);
   const state = State.safeParse(json);
   if (!state.success) throw new TrainerError('bad_input', `${file}: ${z.prettifyError(state.error)}`);
   const { version, optimizer_step: step } = state.data;
-  const weights = await loadParameters(folder, config);
-  return { version, weights, optimizer: step === 0 ? null : await readMoments(path.join(folder, momentsFile), config, step) };
+  const weights = frozen ? await readFactors(folder, config, frozen.lora) : await loadParameters(folder, config);
+  return { version, weights, optimizer: step === 0 ? null : await readMoments(path.join(folder, momentsFile), weights, step) };
+}
+
+async function readFactors(folder: string, config: DecoderConfig, lora: LoraSettings): Promise<ParameterBlock> {
+  const { settings, factors } = await readAdapter(folder, config);
+  if (JSON.stringify(settings) === JSON.stringify({ rank: lora.rank, alpha: lora.alpha, targets: lora.targets, rslora: lora.rslora })) return factors;
+  throw new TrainerError('bad_input', `The adapter in ${folder} has other LoRA settings (${JSON.stringify(settings)}) than this policy (${JSON.stringify(lora)}). Resume with those it was trained with.`);
+}
+
+/** The model one matrix at a time, so that it is not in memory twice. */
+async function saveMerged(folder: string, factors: ParameterBlock, { base, lora }: Frozen, source: string): Promise<void> {
+  const adapter = { settings: lora, factors };
+  await writeTensorBytes(path.join(folder, 'model.safetensors'), [...base.tensors].map(([name, tensor]) => ({
+    name, dtype: 'F32', shape: tensor.shape,
+    parts: () => {
+      const merged = { ...tensor, data: tensor.data.slice() };
+      addFactors(name, merged, adapter);
+      return [new Uint8Array(merged.data.buffer)];
+    },
+  })));
+  const beside = path.join(folder, 'adapter');
+  await mkdir(beside);
+  await writeAdapter(beside, adapter, source);
 }
 
 function momentTensors({ firstMoments, secondMoments }: AdamWState): Map<string, NamedTensor> {
@@ -54,9 +80,9 @@ function momentTensors({ firstMoments, secondMoments }: AdamWState): Map<string,
   return new Map<string, NamedTensor>([...part('first', firstMoments), ...part('second', secondMoments)]);
 }
 
-async function readMoments(file: string, config: DecoderConfig, step: number): Promise<AdamWState> {
+async function readMoments(file: string, weights: ParameterBlock, step: number): Promise<AdamWState> {
   const tensors = await readSafetensors(file);
-  const part = (prefix: string) => Object.fromEntries([...parameterShapes(config)].map(([name, shape]) => {
+  const part = (prefix: string) => Object.fromEntries([...weights.tensors].map(([name, { shape }]) => {
     const found = tensors.get(`${prefix}.${name}`);
     if (found?.shape.join() !== shape.join()) throw new TrainerError('bad_input', `${file}: the optimiser state of "${name}" is missing or has another shape.`);
     return [name, wrap('float32', shape, found.data)];

@@ -3,7 +3,7 @@ import { profiles } from '../engine/onnx/profile.ts';
 import { wrap, type Tensor } from '../engine/tensor.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
 import { decodeExamples, decodeGraph, keyOutput, valueOutput } from '../models/decode-graph.ts';
-import type { ParameterBlock } from '../models/weights.ts';
+import { samplingFeeds, type PolicyWeights } from '../models/policy-weights.ts';
 import { DecodeInputs } from './decode-inputs.ts';
 import { KvCache } from './kv-cache.ts';
 import { SessionCache, type EngineOptions } from './sessions.ts';
@@ -20,7 +20,7 @@ export class DecodeModel {
   /** Most tokens that are added to a row at once. Texts have the same bits if they are cut at multiples of it. */
   readonly chunk: number;
   readonly cache: KvCache;
-  readonly #weights: ParameterBlock;
+  readonly #weights: PolicyWeights;
   readonly #engine: EngineOptions;
   readonly #anySize: boolean;
   readonly #inputs: DecodeInputs;
@@ -28,7 +28,7 @@ export class DecodeModel {
   readonly #sessions: SessionCache;
   #session: Promise<Executable> | null = null;
 
-  constructor(config: DecoderConfig, weights: ParameterBlock, engine: EngineOptions, slots: number) {
+  constructor(config: DecoderConfig, weights: PolicyWeights, engine: EngineOptions, slots: number) {
     const { heads, kvHeads, headDim } = config;
     this.config = config;
     this.slots = slots;
@@ -39,16 +39,19 @@ export class DecodeModel {
     this.#inputs = new DecodeInputs(config);
     // A product that ONNX Runtime divides among threads by columns is summed in other strides. So that no product of attention is: as many of them
     // as there are threads, at least as many rows as columns in a chunk, and many columns for heads so wide that their own length takes two strides.
-    this.#leastRows = Math.min(slots, Math.ceil(engine.threads / kvHeads));
+    // One row alone would be summed in another order too, in products with weights that are fed (LoRA's).
+    this.#leastRows = Math.max(weights.frozen ? 2 : 1, Math.ceil(engine.threads / kvHeads));
     this.chunk = Math.max(64, Math.ceil(headDim * kvHeads / heads / 64) * 64);
-    this.cache = new KvCache(config, slots, headDim > 128 ? 128 * engine.threads : 64, this.#anySize);
+    this.cache = new KvCache(config, Math.max(slots, this.#leastRows), headDim > 128 ? 128 * engine.threads : 64, this.#anySize);
   }
 
   /** Tokens that one `extend` may compute; more than one row only where they are not many. */
   get batchedChunks(): number { return Math.min(batchedChunks, this.slots); }
 
-  /** To be called after the weights have changed, or before: compiled graphs hold them. */
-  async releaseWeights(): Promise<void> {
+  /** To be called after the weights have changed, or before. Compiled graphs hold a model that is trained itself; factors of LoRA are fed at each run. */
+  async weightsChanged(): Promise<void> { if (!this.#weights.frozen) await this.release(); }
+
+  async release(): Promise<void> {
     const session = this.#session;
     this.#session = null;
     await (await session)?.release();
@@ -59,7 +62,7 @@ export class DecodeModel {
   async step(tokens: readonly (number | null)[]): Promise<Float32Array> {
     const n = tokens.length;
     const rows = Math.max(n, this.#leastRows);
-    const padded = this.#anySize ? rows : rows <= 8 ? Math.min(8, this.slots) : this.slots;
+    const padded = this.#anySize ? rows : rows <= 8 ? Math.min(8, this.cache.slots) : this.cache.slots;
     const { logits } = await this.#run(0, tokens.map((token) => (token === null ? [] : [token])), padded, 1, tokens.map((_, row) => row));
     return logits.subarray(0, n * this.config.vocab);
   }
@@ -73,8 +76,6 @@ export class DecodeModel {
     return parts.map((_, row) => (wanted[row] ? logits.slice(at * vocab, ++at * vocab) : null));
   }
 
-  release(): Promise<void> { return this.releaseWeights(); }
-
   async #run(first: number, parts: readonly (readonly number[])[], batch: number, tokens: number, last: readonly number[]): Promise<{ logits: Float32Array }> {
     const { cache, config } = this;
     cache.reserve(Math.max(...Array.from({ length: batch }, (_, row) => (cache.lengths[first + row] as number) + (parts[row]?.length ?? 0))));
@@ -83,8 +84,10 @@ export class DecodeModel {
       const part = parts[Math.floor(i / tokens)] ?? [];
       return part[Math.min(i % tokens, part.length - 1)] ?? 0;
     });
-    const rows = this.#anySize ? [...last] : [...last, ...Array<number>(batch - last.length).fill(0)];
+    const wanted = !this.#anySize ? batch : last.length === 1 && this.#weights.frozen ? 2 : last.length;
+    const rows = [...last, ...Array<number>(wanted - last.length).fill(last[0] ?? 0)];
     const feeds: Record<string, Tensor> = {
+      ...samplingFeeds(this.#weights),
       ...cache.rows(first, batch),
       ...this.#inputs.masks(cache.lengths.subarray(first, first + batch), cache.capacity, tokens),
       tokens: wrap('int32', [batch * tokens], ids),
@@ -98,9 +101,9 @@ export class DecodeModel {
 
   #compiled(feeds: Record<string, Tensor>, batch: number, tokens: number, logits: number): Promise<Executable> {
     const { config } = this;
-    if (this.#anySize) return (this.#session ??= compileForAnySize(decodeExamples(config, this.#weights.tensors), this.#engine));
+    if (this.#anySize) return (this.#session ??= compileForAnySize(decodeExamples(config, this.#weights), this.#engine));
     const { capacity } = this.cache;
     const sizes = { batch, tokens, capacity, logits, ...this.#inputs.sizes(capacity, tokens) };
-    return this.#sessions.get(`${batch} ${tokens} ${capacity}`, () => decodeGraph(config, this.#weights.tensors, sizes));
+    return this.#sessions.get(`${batch} ${tokens} ${capacity}`, () => decodeGraph(config, this.#weights, sizes));
   }
 }

@@ -4,7 +4,8 @@ import { wrap } from '../engine/tensor.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
 import { gradientOf, trainingGraph, type MicroBatchShape, type Objective } from '../models/training-graph.ts';
-import { allocateParameters, type ParameterBlock } from '../models/weights.ts';
+import { weightFeeds, type PolicyWeights } from '../models/policy-weights.ts';
+import { allocateBlock, type ParameterBlock } from '../models/weights.ts';
 import type { MicroBatch } from './micro-batches.ts';
 import { SessionCache, type EngineOptions } from './sessions.ts';
 
@@ -16,21 +17,24 @@ export interface TokenResults { loss: number; logprob: Float32Array; entropy: Fl
 
 export interface StepSettings { lr: number; betas: [number, number]; weight_decay: number; max_grad_norm: number }
 
-/** Weights with their optimiser: accumulates gradients over micro-batches, then steps. */
+/** A model with its optimiser: accumulates gradients over micro-batches, then steps. */
 export class Learner {
   readonly config: DecoderConfig;
+  /** What is trained. */
   readonly weights: ParameterBlock;
+  readonly #model: PolicyWeights;
   readonly #engine: EngineOptions;
   #optimizer: { key: string; adamw: AdamW } | null = null;
   #saved: AdamWState | null = null;
   readonly #gradients: ParameterBlock;
   readonly #sessions: SessionCache;
 
-  constructor(config: DecoderConfig, weights: ParameterBlock, engine: EngineOptions) {
+  constructor(config: DecoderConfig, model: PolicyWeights, engine: EngineOptions) {
     this.config = config;
-    this.weights = weights;
+    this.weights = model.trainable;
+    this.#model = model;
     this.#engine = engine;
-    this.#gradients = allocateParameters(config);
+    this.#gradients = allocateBlock(model.trainable.tensors);
     this.#sessions = new SessionCache(engine, 8);
   }
 
@@ -45,7 +49,7 @@ export class Learner {
     return { ...tokenResults(batch, result), loss: Number(result['loss']?.data[0]) };
   }
 
-  /** Log-probabilities alone, with these weights or others of the same model (a reference). */
+  /** Log-probabilities alone, with these weights or others in their place (a reference). */
   async logprobs(batch: MicroBatch, weights: ParameterBlock = this.weights): Promise<Float32Array> {
     const session = await this.#session(batch.shape, { kind: 'logprobs' });
     return tokenResults(batch, await session.run(this.#feeds(batch, weights))).logprob;
@@ -100,12 +104,12 @@ export class Learner {
   }
 
   #session(shape: MicroBatchShape, objective: Objective): Promise<Executable> {
-    return this.#sessions.get(JSON.stringify({ shape, objective }), () => trainingGraph(this.config, shape, objective));
+    return this.#sessions.get(JSON.stringify({ shape, objective }), () => trainingGraph(this.config, shape, objective, this.#model.frozen));
   }
 
   #feeds({ shape: { batch, length, trained }, tokens, position, target, inverseTemperature }: MicroBatch, weights: ParameterBlock): Tensors {
     return {
-      ...Object.fromEntries(weights.tensors),
+      ...weightFeeds(this.#model, weights),
       tokens: wrap('int32', [batch, length], tokens),
       position: wrap('int32', [trained], position),
       target: wrap('int32', [trained], target),

@@ -1,11 +1,15 @@
 import { messageOf, TrainerError, type ErrorCode } from '../protocol/errors.ts';
 import type { DpoMetrics, ExampleSettings, PolicyInfo, PreferencePair, ScoredRow, SftMetrics, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
+import type { LoraSettings } from '../models/lora.ts';
 import type { Provider } from '../engine/onnx/profile.ts';
 import type { Conversation } from './chat-prompt.ts';
 import type { SampledToken, SampleRequest } from './sampler.ts';
 
 /** What the worker is started with. */
-export interface WorkerOptions { folder: string; provider: Provider; threads: number }
+export interface WorkerOptions { folder: string; provider: Provider; threads: number; lora: LoraStart | null }
+
+/** Factors to train beside a frozen model, drawn from a seed. */
+export interface LoraStart extends LoraSettings { seed: number }
 
 /** Calls that are answered once. */
 export interface PolicyCalls {

@@ -2,9 +2,11 @@ import { selfTest } from '../engine/self-test.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import type { DpoMetrics, ExampleSettings, PolicyInfo, PreferencePair, ScoredRow, SftMetrics, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
+import { initialFactors } from '../models/lora.ts';
 import { loadModel } from '../models/model-folder.ts';
+import { wholeModel, type PolicyWeights } from '../models/policy-weights.ts';
 import { openTokenizer, type ModelTokenizer } from '../models/tokenizer.ts';
-import { allocateParameters, type ParameterBlock } from '../models/weights.ts';
+import { allocateBlock, type ParameterBlock } from '../models/weights.ts';
 import { chatPrompt } from './chat-prompt.ts';
 import { readCheckpoint, writeCheckpoint } from './checkpoint.ts';
 import { DecodeModel } from './decode-model.ts';
@@ -22,21 +24,23 @@ const scoringTokens = 4096; // per forward pass when only log-probabilities are 
 const cacheBudget = 2 ** 30; // bytes for keys and values
 const maxSlots = 32;
 
-/** One model with one set of weights in memory: the sampler draws with it, the learner changes it. */
+/** One model with one set of weights in memory: the sampler draws with it, the learner changes it, or with LoRA the factors beside it. */
 export class PolicyHost {
   readonly info: PolicyInfo;
   readonly sampler: Sampler;
   version = 0;
   readonly #folder: string;
+  readonly #weights: PolicyWeights;
   readonly #learner: Learner;
   readonly #decoder: DecodeModel;
   readonly #tokenizer: ModelTokenizer;
   readonly #emit: (event: HostEvent) => void;
   #reference: ParameterBlock | null = null;
 
-  private constructor(folder: string, info: PolicyInfo, learner: Learner, decoder: DecodeModel, tokenizer: ModelTokenizer, stopIds: number[], emit: (event: HostEvent) => void) {
+  private constructor(folder: string, info: PolicyInfo, weights: PolicyWeights, learner: Learner, decoder: DecodeModel, tokenizer: ModelTokenizer, stopIds: number[], emit: (event: HostEvent) => void) {
     this.#folder = folder;
     this.info = info;
+    this.#weights = weights;
     this.#learner = learner;
     this.#decoder = decoder;
     this.#tokenizer = tokenizer;
@@ -45,17 +49,18 @@ export class PolicyHost {
   }
 
   /** Throws TrainerError when the folder or the provider cannot be used. */
-  static async open({ folder, provider, threads }: WorkerOptions, emit: (event: HostEvent) => void): Promise<PolicyHost> {
+  static async open({ folder, provider, threads, lora }: WorkerOptions, emit: (event: HostEvent) => void): Promise<PolicyHost> {
     await selfTest({ provider, threads });
-    const { config, weights } = await loadModel(folder);
+    const { config, weights: base } = await loadModel(folder);
+    const weights = lora ? { trainable: initialFactors(config, lora, lora.seed), frozen: { base, lora } } : wholeModel(base);
     const tokenizer = await openTokenizer(folder, config.vocab);
     const stopIds = tokenizer.eosId === null ? config.eosIds : [...config.eosIds, tokenizer.eosId];
     const engine = { provider, threads };
     const decoder = new DecodeModel(config, weights, engine, slotsFor(config));
     const info = {
-      model_type: config.family, parameters: weights.flat.length, vocab_size: config.vocab, context_length: config.contextLength, provider, threads,
+      model_type: config.family, parameters: base.flat.length, trainable_parameters: weights.trainable.flat.length, vocab_size: config.vocab, context_length: config.contextLength, provider, threads,
     };
-    return new PolicyHost(folder, info, new Learner(config, weights, engine), decoder, tokenizer, stopIds, emit);
+    return new PolicyHost(folder, info, weights, new Learner(config, weights, engine), decoder, tokenizer, stopIds, emit);
   }
 
   /** Renders the conversation and queues it for sampling. */
@@ -98,17 +103,16 @@ export class PolicyHost {
   }
 
   setReference(): void {
-    this.#reference ??= allocateParameters(this.#learner.config);
+    this.#reference ??= allocateBlock(this.#learner.weights.tensors);
     this.#reference.flat.set(this.#learner.weights.flat);
   }
 
   save(folder: string, resumable: boolean): Promise<void> {
-    const { weights, optimizerState } = this.#learner;
-    return writeCheckpoint(folder, this.#folder, weights, resumable ? { version: this.version, optimizer: optimizerState } : null);
+    return writeCheckpoint(folder, this.#folder, this.#weights, resumable ? { version: this.version, optimizer: this.#learner.optimizerState } : null);
   }
 
   async restore(folder: string): Promise<void> {
-    const { weights, version, optimizer } = await readCheckpoint(folder, this.#learner.config);
+    const { weights, version, optimizer } = await readCheckpoint(folder, this.#learner.config, this.#weights.frozen);
     this.#learner.weights.flat.set(weights.flat);
     await this.#learner.restoreOptimizer(optimizer);
     this.version = version;

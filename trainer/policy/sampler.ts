@@ -112,7 +112,7 @@ export class Sampler {
   /** To be called before the weights change, or after: what was made of the old ones is dropped. */
   async weightsChanged(): Promise<void> {
     this.#prefill.clear();
-    await this.#model.releaseWeights();
+    await this.#model.weightsChanged();
   }
 
   #copyKnown(): void { this.#active.forEach(({ prompt }, slot) => this.#prefill.copyKnown(slot, prompt)); }

@@ -1,6 +1,7 @@
 import { TrainerError } from '../protocol/errors.ts';
 import type { ExampleSettings, SftMetrics } from '../protocol/policy.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
+import { wholeModel } from '../models/policy-weights.ts';
 import type { ParameterBlock } from '../models/weights.ts';
 import { Learner } from './learner.ts';
 import { microBatches } from './micro-batches.ts';
@@ -37,7 +38,7 @@ export async function trainSupervised(options: {
   onStep?: (step: SupervisedStep) => void | Promise<void>;
 }): Promise<void> {
   const { config, weights, engine, settings, batch, onStep } = options;
-  const learner = new Learner(config, weights, engine);
+  const learner = new Learner(config, wholeModel(weights), engine);
   try {
     for (let step = 0; step < settings.steps; step++) {
       const started = performance.now();

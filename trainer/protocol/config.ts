@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DpoConfig, SftConfig } from './example-config.ts';
 import { GrpoConfig } from './grpo-config.ts';
+import { loraSettings } from './lora-config.ts';
 import { longestTimeout, SamplingOverrides } from './rollout.ts';
 
 /** Where the model behind the agent is served from. */
@@ -9,6 +10,7 @@ export const ModelConfig = z.strictObject({
   endpoint: z.url({ protocol: /^https?$/, error: 'must be the http or https URL of a server' }).optional().describe('Or the base URL of an OpenAI-compatible server (ends in /v1); enough for dry runs and evaluation, not for training.'),
   name: z.string().optional().describe('Model name at the endpoint.'),
   api_key_env: z.string().optional().describe("Name of the environment variable that holds the endpoint's key."),
+  ...loraSettings,
 }).refine((model) => (model.path === undefined) !== (model.endpoint === undefined), { message: 'give either "path" (local policy) or "endpoint" (a server), not both' });
 export type ModelConfig = z.infer<typeof ModelConfig>;
 

@@ -18,7 +18,7 @@ export const SftConfig = z.strictObject({
     z.strictObject({ runs, min_reward: z.number().describe('Rollouts with at least this reward are learned from.') }),
   ]).describe('A JSONL file of conversations, relative to the config file, or the good rollouts of earlier runs: {"runs": [...], "min_reward": 1}.'),
   train_batch_size: z.number().int().min(1).default(8).describe('Examples per step.'),
-  lr: z.number().positive().default(2e-5).describe('Learning rate of AdamW.'),
+  lr: z.number().positive().default(2e-5).describe('Learning rate of AdamW. With model.lora_rank the default is 2e-4.'),
   ...exampleSettings,
 });
 export type SftConfig = z.infer<typeof SftConfig>;
@@ -30,7 +30,7 @@ export const DpoConfig = z.strictObject({
     z.strictObject({ runs }),
   ]).describe('A JSONL file of preference pairs, relative to the config file, or earlier runs: {"runs": [...]}. There, of the answers to the same messages, the one whose rollout earned most is preferred to the one whose rollout earned least.'),
   train_batch_size: z.number().int().min(1).default(8).describe('Pairs per step.'),
-  lr: z.number().positive().default(1e-6).describe('Learning rate of AdamW.'),
+  lr: z.number().positive().default(1e-6).describe('Learning rate of AdamW. With model.lora_rank the default is 1e-5.'),
   beta: z.number().positive().default(0.1).describe('How strongly the untrained model holds the policy back.'),
   ...exampleSettings,
 });

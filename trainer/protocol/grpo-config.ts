@@ -53,7 +53,7 @@ export const GrpoConfig = z.strictObject({
   steps: z.number().int().min(1).default(30).describe('Training steps (one policy update each).'),
   train_batch_size: z.number().int().min(1).default(16).describe('Tasks per step.'),
   group_size: z.number().int().min(1).default(8).describe('Rollouts per task (the group, G); at least 2, unless adv_estimator is reinforce_plus_plus.'),
-  lr: z.number().positive().default(1e-6).describe('Learning rate of AdamW. A few million parameters learn at 1e-4 to 1e-3, larger models at 1e-6 to 1e-5.'),
+  lr: z.number().positive().default(1e-6).describe('Learning rate of AdamW. A few million parameters learn at 1e-4 to 1e-3, larger models at 1e-6 to 1e-5. With model.lora_rank the default is 1e-5.'),
   ...optimizerSettings,
   ...estimation,
   ...loss,

@@ -69,6 +69,8 @@ export interface DpoMetrics { loss: number; accuracy: number; margin: number; gr
 export interface PolicyInfo {
   model_type: string; // 'qwen2'
   parameters: number;
+  /** Fewer than `parameters` with LoRA. */
+  trainable_parameters: number;
   vocab_size: number;
   context_length: number; // tokens
   provider: string; // 'cpu' | 'webgpu' | 'cuda'

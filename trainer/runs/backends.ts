@@ -5,7 +5,7 @@ import type { ChosenModel } from '../protocol/endpoints.ts';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
 import type { Policy } from '../protocol/policy.ts';
 import { namedModel } from '../policy/named-model.ts';
-import { openPolicy } from '../policy/open-policy.ts';
+import { openPolicy, type OpenPolicyOptions } from '../policy/open-policy.ts';
 import { notice, type RunContext, type Session } from './session.ts';
 
 /** A model as a request names it, with nothing left to look up. */
@@ -51,8 +51,8 @@ export async function withBackend<T>(session: Session, name: string, source: Mod
 }
 
 /** Opens a local policy (a model of the hub is downloaded if it is not here), serves it under `name` while `use` runs, and closes it. */
-export async function withPolicy<T>(session: Session, name: string, source: { folder: string; threads: number | undefined }, use: (model: { modelName: string; policy: Policy }) => Promise<T>): Promise<T> {
-  const policy = await openPolicy(source.folder, { threads: source.threads, signal: session.signal, onProgress: downloadNotices(session, source.folder) });
+export async function withPolicy<T>(session: Session, name: string, source: { folder: string; threads: number | undefined; lora?: OpenPolicyOptions['lora'] }, use: (model: { modelName: string; policy: Policy }) => Promise<T>): Promise<T> {
+  const policy = await openPolicy(source.folder, { threads: source.threads, lora: source.lora ?? null, signal: session.signal, onProgress: downloadNotices(session, source.folder) });
   try {
     return await served(session, name, policy.chat, ({ modelName }) => use({ modelName, policy }));
   } finally {

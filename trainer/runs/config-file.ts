@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { TrainConfig } from '../protocol/config.ts';
 import { messageOf, TrainerError, whyUnreadable } from '../protocol/errors.ts';
 import { JsonTextError, parseJsonText } from '../protocol/json-text.ts';
+import { loraRates } from '../protocol/lora-config.ts';
 import { nearest } from './nearest.ts';
 
 export const configFileName = 'agent-trainer.json';
@@ -27,7 +28,7 @@ export function loadConfig(file: string, overrides: Record<string, unknown> = {}
 
 /** Validates a configuration; `source` is the name errors use for where it came from. */
 export function checkConfig(value: unknown, source: string): TrainConfig {
-  const parsed = TrainConfig.safeParse(value);
+  const parsed = TrainConfig.safeParse(withLoraRates(value));
   if (!parsed.success) throw new TrainerError('bad_input', `${source}: ${parsed.error.issues.map(describeIssue).join('; ')}.`);
   const { sampling } = parsed.data;
   if (sampling.temperature === 0) throw new TrainerError('bad_input', `${source}: sampling.temperature is 0, and greedy rollouts of a task are all the same: training needs a temperature above 0, best 1.`);
@@ -37,6 +38,13 @@ export function checkConfig(value: unknown, source: string): TrainConfig {
   if (algorithm === 'grpo') checkGrpo(parsed.data, source);
   else if (!parsed.data[algorithm]) throw new TrainerError('bad_input', `${source}: "algorithm" is "${algorithm}", which learns from examples: give "${algorithm}": {"data": ...}.`);
   return parsed.data;
+}
+
+/** With LoRA a learning rate that is not given is another one. An algorithm that is none stays for the schema to refuse. */
+function withLoraRates(value: unknown): unknown {
+  if (!isObject(value) || !isObject(value['model']) || !(Number(value['model']['lora_rank']) > 0)) return value;
+  const algorithm = z.enum(['grpo', 'sft', 'dpo']).default('grpo').safeParse(value['algorithm']).data;
+  return algorithm === undefined ? value : deepMerge({ [algorithm]: { lr: loraRates[algorithm] } }, value);
 }
 
 /** Settings that need each other. */

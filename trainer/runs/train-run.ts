@@ -10,8 +10,10 @@ import type { TrainingJob } from '../algorithms/training-job.ts';
 import { describeSelfCheck, selfCheck } from '../algorithms/self-check.ts';
 import { compare } from '../evaluation/compare.ts';
 import { fingerprintModel } from '../policy/fingerprint.ts';
+import type { OpenPolicyOptions } from '../policy/open-policy.ts';
 import { stepsOf, type TrainConfig } from '../protocol/config.ts';
 import { TrainerError } from '../protocol/errors.ts';
+import { targetsOf } from '../protocol/lora-config.ts';
 import type { Policy } from '../protocol/policy.ts';
 import type { StartRun } from '../protocol/rpc.ts';
 import type { Run, TrainResult } from '../protocol/run.ts';
@@ -79,9 +81,10 @@ async function executeTrain(session: Session, plan: TrainPlan): Promise<TrainRes
   const { train_batch_size } = config.grpo;
   if (config.algorithm === 'grpo' && data.train.length < train_batch_size) notice(session, 'warning', `There are ${data.train.length} training tasks, fewer than grpo.train_batch_size (${train_batch_size}): every step uses all of them.`);
 
-  return withPolicy(session, run_id, { folder: plan.policyFolder, threads: config.threads }, async ({ modelName, policy }) => {
+  return withPolicy(session, run_id, { folder: plan.policyFolder, threads: config.threads, lora: loraOf(config) }, async ({ modelName, policy }) => {
     const examples = await loadExampleSet(config, { store: session.store, folder: plan.origin.folder, model: plan.policyFolder, validation: data.validation });
     for (const message of examples?.notices ?? []) notice(session, 'info', message);
+    if (config.model.lora_rank > 0) notice(session, 'info', describeLora(config.model, policy.info));
     rememberOrigin(session, plan, { fingerprint: data.fingerprint, examples: examples?.fingerprint ?? null, model: await fingerprintModel(plan.policyFolder) });
     return withAgents(session, plan.agent, config.runner, () => modelName, async (signal) => {
       const { before, after } = await train({ ...session, signal }, config, data, policy, examples?.set ?? null);
@@ -143,6 +146,16 @@ async function train(session: Session, config: TrainConfig, data: TrainData, pol
 
 function needsReference({ algorithm, grpo }: TrainConfig): boolean {
   return algorithm === 'dpo' || (algorithm === 'grpo' && (grpo.kl_loss_coef > 0 || grpo.kl_coef > 0));
+}
+
+/** The factors that a configuration asks to train; null when the model itself is trained. */
+function loraOf({ model: { lora_rank: rank, lora_alpha: alpha, target_modules, use_rslora: rslora }, seed }: TrainConfig): OpenPolicyOptions['lora'] {
+  return rank > 0 ? { rank, alpha, targets: targetsOf(target_modules), rslora, seed } : null;
+}
+
+function describeLora({ lora_rank, target_modules }: TrainConfig['model'], { parameters, trainable_parameters }: Policy['info']): string {
+  const millions = (count: number) => (count / 1e6).toPrecision(3);
+  return `LoRA of rank ${lora_rank} on ${target_modules === 'all-linear' ? 'all linear layers' : target_modules.join(', ')}: ${millions(trainable_parameters)} million parameters are trained, beside the model's ${millions(parameters)} million.`;
 }
 
 /** Notes what the run is made from. Throws TrainerError 'conflict' when that has changed since it began. */

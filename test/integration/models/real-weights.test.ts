@@ -6,6 +6,7 @@ import { saveGguf } from '../../../trainer/models/gguf/save.ts';
 import { loadModel, saveModel, type Model } from '../../../trainer/models/model-folder.ts';
 import { readTokenizerFiles } from '../../../trainer/models/tokenizer-files.ts';
 import { openTokenizer, type ModelTokenizer } from '../../../trainer/models/tokenizer.ts';
+import { wholeModel } from '../../../trainer/models/policy-weights.ts';
 import { DecodeModel } from '../../../trainer/policy/decode-model.ts';
 import { AllLogits } from '../../fixtures/all-logits.ts';
 import { LlamaCpp } from '../../fixtures/llama-cpp.ts';
@@ -59,7 +60,7 @@ describe('Gemma 3 270M', () => {
     await saveGguf(whole, { name: 'gemma', ...model, tokenizer: await readTokenizerFiles(file) }, 'F32');
     const theirs = await llama.open(whole);
     const ours = new AllLogits(model.config, model.weights);
-    const decode = new DecodeModel(model.config, model.weights, { provider: 'cpu', threads: 2 }, 1);
+    const decode = new DecodeModel(model.config, wholeModel(model.weights), { provider: 'cpu', threads: 2 }, 1);
     let most = 0;
     for (const text of texts) {
       assert.deepEqual(tokenizer.encode(text), theirs.tokenize(text));

@@ -52,7 +52,7 @@ describe('the policy in its thread', () => {
     after(close);
 
     it('says what it is', async () => {
-      assert.deepEqual(policy.info, { model_type: 'qwen2', parameters: 27424, vocab_size: 272, context_length: 128, provider: 'cpu', threads: 1 });
+      assert.deepEqual(policy.info, { model_type: 'qwen2', parameters: 27424, trainable_parameters: 27424, vocab_size: 272, context_length: 128, provider: 'cpu', threads: 1 });
       assert.equal(policy.version, 0);
       assert.deepEqual(await policy.chat.models(), ['tiny']);
     });

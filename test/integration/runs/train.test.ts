@@ -101,6 +101,35 @@ describe('training runs', function () {
     assert.notDeepEqual(curve(trainer.store.listSteps(other.run_id)), curve(trainer.store.listSteps(first.run_id)));
   });
 
+  it('trains low-rank factors: checkpoints hold them alone, a resumed run ends as an uninterrupted one, the result is a model with the adapter beside it', async () => {
+    const made = await workspace({ model: { path: 'policy', lora_rank: 4, target_modules: ['q_proj', 'v_proj', 'down_proj'] }, grpo: { ...config.grpo, lr: 1e-2, kl_loss_coef: 0.05 } });
+    const trainer = await open(made);
+    const notices: string[] = [];
+    trainer.store.onEvent((event) => { if (event.type === 'notice') notices.push(event.message); });
+    const whole = await train(trainer);
+    assert.ok(notices.some((message) => /^LoRA of rank 4 on q_proj, v_proj, down_proj: 0.00[0-9]+ million parameters/.test(message)), notices.join());
+    const steps = trainer.store.listSteps(whole.run_id);
+    for (const step of steps) assert.ok(step.updated && step.logprob_max_diff! < 1e-4 && step.grad_norm! > 0, JSON.stringify(step));
+    assert.ok(Math.abs(steps[0]!.kl!) < 1e-6 && steps.at(-1)!.kl! > 0);
+
+    let interrupted: string | null = null;
+    const reached = new Promise<void>((resolve) => { trainer.store.onEvent((event) => { if (event.type === 'step' && event.run_id === interrupted && event.metrics.step === 1) resolve(); }); });
+    interrupted = trainer.runs.start({ kind: 'train', config_path: 'agent-trainer.json' }).run_id;
+    await reached;
+    await trainer.runs.cancel(interrupted);
+    const checkpoints = path.join(made.folder, '.agent-trainer', 'runs', interrupted, 'checkpoints');
+    for (const name of readdirSync(checkpoints)) assert.deepEqual(readdirSync(path.join(checkpoints, name)).filter((file) => file.endsWith('.safetensors')), ['adapter_model.safetensors', 'optimizer.safetensors']);
+    const sampled = await trainer.runs.wait(trainer.runs.start({ kind: 'eval', agent: 'agent.ts', data: 'heldout.jsonl', policy: path.join(checkpoints, readdirSync(checkpoints)[0]!) }).run_id);
+    assert.equal(sampled.status, 'succeeded', sampled.error ?? '');
+    const resumed = await train(trainer, { resume: interrupted });
+    assert.deepEqual(curve(trainer.store.listSteps(resumed.run_id)), curve(steps));
+
+    const [a, b] = [TrainResult.parse(whole.result), TrainResult.parse(resumed.result)];
+    assert.deepEqual(weights(b.checkpoint), weights(a.checkpoint));
+    assert.notDeepEqual(weights(a.checkpoint), weights(path.join(made.folder, 'policy')));
+    assert.deepEqual(readdirSync(path.join(a.checkpoint, 'adapter')), ['adapter_config.json', 'adapter_model.safetensors']);
+  });
+
   it('killed with -9 in mid-training and resumed, it ends as if nothing had happened', async () => {
     const withReference = { grpo: { ...config.grpo, kl_loss_coef: 0.05 } };
     const whole = await workspace(withReference);

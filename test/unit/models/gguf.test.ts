@@ -12,6 +12,7 @@ import { float32s, string, strings, uint32, writeGguf, type TypedValue } from '.
 import { loadModel } from '../../../trainer/models/model-folder.ts';
 import { readTokenizerFiles } from '../../../trainer/models/tokenizer-files.ts';
 import { openTokenizer } from '../../../trainer/models/tokenizer.ts';
+import { wholeModel } from '../../../trainer/models/policy-weights.ts';
 import { writeCheckpoint } from '../../../trainer/policy/checkpoint.ts';
 import { tinyFamilies } from '../../fixtures/tiny-families.ts';
 import { smallWeights } from './small-model.ts';
@@ -74,7 +75,7 @@ describe('GGUF', () => {
       await saveGguf(at('m.gguf'), { name, config, weights, tokenizer }, 'F32');
       writeFileSync(at('tokenizer.json'), JSON.stringify(tokenizer.tokenizer));
       writeFileSync(at('tokenizer_config.json'), JSON.stringify(tokenizer.config));
-      await writeCheckpoint(at(`checkpoint ${name}`), at('m.gguf'), weights, null);
+      await writeCheckpoint(at(`checkpoint ${name}`), at('m.gguf'), wholeModel(weights), null);
       const [original, fromGguf, fromCheckpoint] = [await openTokenizer(folder), await openTokenizer(at('m.gguf')), await openTokenizer(at(`checkpoint ${name}`))];
       const { eosIds } = await readConfig(at('m.gguf'));
       assert.ok(eosIds.includes(original.eosId!));

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { wholeModel } from '../../../trainer/models/policy-weights.ts';
 import type { SupervisedRow } from '../../../trainer/policy/supervised.ts';
 import { loadModel, saveModel } from '../../../trainer/models/model-folder.ts';
 import { readCheckpoint, writeCheckpoint } from '../../../trainer/policy/checkpoint.ts';
@@ -31,12 +32,12 @@ describe('checkpoints', () => {
   }
 
   it('save, restore and go on: bit for bit the run that was never interrupted', async () => {
-    const [straight, first, second] = [0, 1, 2].map(() => new Learner(smallConfig, smallWeights(), engine)) as [Learner, Learner, Learner];
+    const [straight, first, second] = [0, 1, 2].map(() => new Learner(smallConfig, wholeModel(smallWeights()), engine)) as [Learner, Learner, Learner];
     await train(straight, 6);
     await train(first, 3);
     const target = path.join(folder, 'c');
-    await writeCheckpoint(target, source, first.weights, { version: 3, optimizer: first.optimizerState });
-    const { version, weights, optimizer } = await readCheckpoint(target, smallConfig);
+    await writeCheckpoint(target, source, wholeModel(first.weights), { version: 3, optimizer: first.optimizerState });
+    const { version, weights, optimizer } = await readCheckpoint(target, smallConfig, null);
     assert.equal(version, 3);
     second.weights.flat.set(weights.flat);
     await second.restoreOptimizer(optimizer);
@@ -48,33 +49,33 @@ describe('checkpoints', () => {
   it('is a Hugging Face folder with the tokenizer and the fields of the source', async () => {
     const target = path.join(folder, 'c');
     const weights = smallWeights();
-    await writeCheckpoint(target, source, weights, null);
+    await writeCheckpoint(target, source, wholeModel(weights), null);
     assert.deepEqual(readdirSync(target).sort(), ['chat_template.jinja', 'config.json', 'generation_config.json', 'model.safetensors', 'tokenizer.json']);
     assert.deepEqual((await loadModel(target)).weights, weights);
     const config = JSON.parse(readFileSync(path.join(target, 'config.json'), 'utf8'));
     assert.equal(config.my_own_field, 'kept');
-    await assert.rejects(readCheckpoint(target, smallConfig), /holds no state to resume from/);
+    await assert.rejects(readCheckpoint(target, smallConfig, null), /holds no state to resume from/);
   });
 
   it('never replaces a folder and leaves no half of one', async () => {
-    await assert.rejects(writeCheckpoint(source, source, smallWeights(), null), { code: 'conflict' });
+    await assert.rejects(writeCheckpoint(source, source, wholeModel(smallWeights()), null), { code: 'conflict' });
     rmSync(path.join(source, 'config.json'));
     writeFileSync(path.join(source, 'config.json'), '{broken');
     const target = path.join(folder, 'c');
-    await assert.rejects(writeCheckpoint(target, source, smallWeights(), null), /not valid JSON/);
+    await assert.rejects(writeCheckpoint(target, source, wholeModel(smallWeights()), null), /not valid JSON/);
     assert.ok(!existsSync(target));
     assert.deepEqual(readdirSync(folder), ['source']);
   });
 
   it('of another model is refused', async () => {
-    const learner = new Learner(smallConfig, smallWeights(), engine);
+    const learner = new Learner(smallConfig, wholeModel(smallWeights()), engine);
     await train(learner, 1);
     const target = path.join(folder, 'c');
-    await writeCheckpoint(target, source, learner.weights, { version: 1, optimizer: learner.optimizerState });
+    await writeCheckpoint(target, source, wholeModel(learner.weights), { version: 1, optimizer: learner.optimizerState });
     await learner.release();
-    await assert.rejects(readCheckpoint(target, { ...smallConfig, intermediate: 8 }), /shape/);
+    await assert.rejects(readCheckpoint(target, { ...smallConfig, intermediate: 8 }, null), /shape/);
     writeFileSync(path.join(target, 'trainer_state.json'), '{"version": "x"}');
-    await assert.rejects(readCheckpoint(target, smallConfig), /trainer_state.json: /);
+    await assert.rejects(readCheckpoint(target, smallConfig, null), /trainer_state.json: /);
   });
 });
 

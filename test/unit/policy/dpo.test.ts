@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { decoderConfig } from '../../../trainer/models/decoder-config.ts';
+import { wholeModel } from '../../../trainer/models/policy-weights.ts';
 import type { ParameterBlock } from '../../../trainer/models/weights.ts';
 import { dpoStep } from '../../../trainer/policy/dpo.ts';
 import { Learner } from '../../../trainer/policy/learner.ts';
@@ -26,7 +27,7 @@ function hand(weights: ParameterBlock, reference: ParameterBlock) {
 describe('direct preference optimisation', () => {
   const reference = smallWeights(config, 9);
   let learner: Learner;
-  beforeEach(() => { learner = new Learner(config, smallWeights(config, 1), engine); });
+  beforeEach(() => { learner = new Learner(config, wholeModel(smallWeights(config, 1)), engine); });
   afterEach(() => learner.release());
 
   it('has the loss of the formula and steps along its gradient', async () => {
@@ -64,7 +65,7 @@ describe('direct preference optimisation', () => {
   });
 
   it('does the same whatever the micro-batches', async () => {
-    const other = new Learner(config, smallWeights(config, 1), engine);
+    const other = new Learner(config, wholeModel(smallWeights(config, 1)), engine);
     const [a, b] = [await dpoStep(learner, pairs, settings, reference), await dpoStep(other, pairs, { ...settings, micro_batch_tokens: 1024 }, reference)];
     await other.release();
     near(a.loss, b.loss, 1e-6);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TrainRow, UpdateSettings } from '../../../trainer/protocol/policy.ts';
+import { wholeModel } from '../../../trainer/models/policy-weights.ts';
 import { grpoUpdate } from '../../../trainer/policy/grpo-update.ts';
 import { Learner } from '../../../trainer/policy/learner.ts';
 import { rowLogprobs } from '../../../trainer/policy/row-logprobs.ts';
@@ -15,7 +16,7 @@ const settings: UpdateSettings = {
 describe('policy update', () => {
   const learners: Learner[] = [];
   const learner = (seed = 1) => {
-    const made = new Learner(smallConfig, smallWeights(smallConfig, seed), engine);
+    const made = new Learner(smallConfig, wholeModel(smallWeights(smallConfig, seed)), engine);
     learners.push(made);
     return made;
   };

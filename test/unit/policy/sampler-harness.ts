@@ -1,8 +1,11 @@
 import { Detokenizer } from '../../../trainer/models/detokenizer.ts';
 import type { DecoderConfig } from '../../../trainer/models/decoder-config.ts';
+import type { LoraSettings } from '../../../trainer/models/lora.ts';
+import { wholeModel } from '../../../trainer/models/policy-weights.ts';
 import type { ParameterBlock } from '../../../trainer/models/weights.ts';
 import { DecodeModel } from '../../../trainer/policy/decode-model.ts';
 import { Sampler, type SampleEvent, type SampleRequest, type SampledToken } from '../../../trainer/policy/sampler.ts';
+import { randomFactors } from '../../fixtures/lora.ts';
 import { engine } from '../models/small-model.ts';
 
 export interface Result { tokens: number[]; logprobs: number[]; alternatives: SampledToken['alternatives'][]; end: string; cached: number }
@@ -13,8 +16,9 @@ export class SamplerHarness {
   readonly model: DecodeModel;
   readonly sampler: Sampler;
 
-  constructor(config: DecoderConfig, weights: ParameterBlock, { slots = 8, stopIds = [] as number[], cacheBytes = 2 ** 28 } = {}) {
-    this.model = new DecodeModel(config, weights, engine, slots);
+  constructor(config: DecoderConfig, weights: ParameterBlock, { slots = 8, stopIds = [] as number[], cacheBytes = 2 ** 28, lora = null as LoraSettings | null } = {}) {
+    const model = lora ? { trainable: randomFactors(config, lora), frozen: { base: weights, lora } } : wholeModel(weights);
+    this.model = new DecodeModel(config, model, engine, slots);
     // Token n prints as the letter at n, so that stop strings can be written down.
     this.sampler = new Sampler(this.model, stopIds, () => new Detokenizer((id) => Uint8Array.of(97 + (id % 26))), (event) => this.#collect(event), cacheBytes);
   }

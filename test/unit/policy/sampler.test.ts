@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { decoderConfig, type DecoderConfig } from '../../../trainer/models/decoder-config.ts';
+import { wholeModel } from '../../../trainer/models/policy-weights.ts';
 import { Learner } from '../../../trainer/policy/learner.ts';
 import { rowLogprobs } from '../../../trainer/policy/row-logprobs.ts';
 import type { TokenConstraint } from '../../../trainer/policy/sampling.ts';
+import { loraTargets } from '../../../trainer/protocol/lora-config.ts';
 import { referenceLogprobs } from '../models/reference.ts';
 import { engine, randomTokens, smallConfig, smallWeights } from '../models/small-model.ts';
 import { SamplerHarness as Harness, type Result } from './sampler-harness.ts';
@@ -43,7 +45,7 @@ describe('sampler', () => {
 
   it('agrees with the trainer at any temperature', async () => {
     const weights = smallWeights();
-    const learner = new Learner(smallConfig, weights, engine);
+    const learner = new Learner(smallConfig, wholeModel(weights), engine);
     for (const temperature of [1, 0.6, 0]) {
       const { tokens, logprobs } = await harness(smallConfig, weights).sample({ prompt, max_tokens: 20, temperature });
       const row = { tokens: [...prompt, ...tokens], mask: [...prompt.map(() => 0), ...tokens.map(() => 1)], temperature };
@@ -64,19 +66,19 @@ describe('sampler', () => {
     tokens.forEach((_, i) => near(logprobs[i]!, expected[i]!, 5e-5));
   }).timeout(60_000);
 
-  it('repeats a request bit for bit whatever runs beside it, in any order', async () => {
+  for (const lora of [null, { rank: 16, alpha: 16, targets: loraTargets, rslora: false }]) it(`repeats a request bit for bit whatever runs beside it, in any order${lora ? ', with LoRA' : ''}`, async () => {
     // The sample policy's widths: large enough for the blocked kernels.
     const config = { ...smallConfig, vocab: 768, hidden: 128, intermediate: 352, layers: 2, headDim: 32, contextLength: 512 };
     const weights = smallWeights(config);
     const request = (id: number) => ({ id, prompt: randomTokens(20 + ((id * 37) % 120), id, config.vocab), max_tokens: 5 + ((id * 11) % 40) });
     const alone = new Map<number, Result>();
     for (const id of [1, 2, 3, 4]) {
-      const h = harness(config, weights, { slots: 32 });
+      const h = harness(config, weights, { slots: 32, lora });
       h.submit(request(id));
       await h.finish();
       alone.set(id, h.results.get(id)!);
     }
-    const crowded = harness(config, weights, { slots: 32 });
+    const crowded = harness(config, weights, { slots: 32, lora });
     for (let id = 40; id > 20; id--) crowded.submit(request(id));
     crowded.submit(request(4));
     for (let i = 0; i < 6; i++) await crowded.turn();

@@ -93,6 +93,19 @@ describe('configuration file', () => {
     assert.equal(stepsOf({ kind: 'eval' }), null);
   });
 
+  it('trains low-rank factors where it is told to, at ten times the usual rate unless another is given', () => {
+    const lora = (model: object, others: object = {}) => loadConfig(write({ ...minimal, ...others, model: { path: 'policy', ...model } })).config;
+    const { lora_rank, lora_alpha, target_modules, use_rslora } = lora({}).model;
+    assert.deepEqual({ lora_rank, lora_alpha, target_modules, use_rslora }, { lora_rank: 0, lora_alpha: 16, target_modules: 'all-linear', use_rslora: false });
+    assert.equal(lora({}).grpo.lr, 1e-6);
+    assert.equal(lora({ lora_rank: 8 }).grpo.lr, 1e-5);
+    assert.equal(lora({ lora_rank: 8 }, { grpo: { lr: 3e-4 } }).grpo.lr, 3e-4);
+    assert.equal(lora({ lora_rank: 8 }, { algorithm: 'sft', sft: { data: 'x.jsonl' } }).sft?.lr, 2e-4);
+    assert.equal(lora({ lora_rank: 8 }, { algorithm: 'dpo', dpo: { data: 'x.jsonl' } }).dpo?.lr, 1e-5);
+    assert.match(refused({ ...minimal, model: { path: 'policy', lora_rank: 8, target_modules: ['q_proj', 'c_attn'] } }), /"model.target_modules": "c_attn" is no linear layer: give "all-linear", or a list of q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj/);
+    assert.match(refused({ ...minimal, model: { path: 'policy', lora_rank: -1 } }), /"model.lora_rank"/);
+  });
+
   it('refuses numbers that would only fail later: moments that never decay, timers that go off at once', () => {
     assert.match(refused({ ...minimal, grpo: { betas: [1, 0.9] } }), /"grpo.betas.0": too big/);
     assert.match(refused({ ...minimal, runner: { timeout_seconds: 1e9 } }), /"runner.timeout_seconds": too big/);
