@@ -1,6 +1,7 @@
 import { TrainerError } from '../protocol/errors.ts';
 import type { GraphBuilder, Value } from './graph.ts';
 import type { OnnxEmitter } from './onnx/emitter.ts';
+import type { TensorFlow, TfTensor } from './tensorflow/types.ts';
 import { describe, isFloat, type Shape, type ValueType } from './tensor.ts';
 
 export type Attr = number | boolean | string | readonly number[];
@@ -31,6 +32,14 @@ export interface LoweringCall<A, N extends Many> {
   readonly attrs: A;
 }
 
+/** One call with its operands at hand. What a lowering makes on the way is disposed of after it. */
+export interface EagerCall<A, N extends Many> {
+  readonly inputs: Of<N, TfTensor>;
+  readonly types: Of<N, ValueType>;
+  readonly outputs: readonly ValueType[];
+  readonly attrs: A;
+}
+
 /**
  * One operator of the IR: shape rule, vector-Jacobian product, and one lowering for each executor.
  * `vjp` returns a gradient per input (undefined: none flows). 'zero' says the derivative is zero by definition.
@@ -40,6 +49,8 @@ export interface Operator<A extends Attrs = Attrs, N extends Many = Many> {
   infer(types: Of<N, ValueType>, attrs: A): readonly ValueType[];
   readonly vjp: 'zero' | { apply(b: GraphBuilder, call: BackwardCall<A, N>): readonly (Value | undefined)[] };
   onnx(e: OnnxEmitter, call: LoweringCall<A, N>): readonly string[];
+  /** Computes the outputs with TensorFlow.js; int64 is int32 there. */
+  tensorflow(tf: TensorFlow, call: EagerCall<A, N>): readonly TfTensor[];
 }
 
 /** Every shape rule reports through this: the operator, what is wrong, and all operand types. */

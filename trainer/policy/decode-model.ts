@@ -1,5 +1,4 @@
-import { compileForAnySize, type Executable } from '../engine/executor.ts';
-import { profiles } from '../engine/onnx/profile.ts';
+import { compileForAnySize, takesAnySize, type Executable } from '../engine/executor.ts';
 import { wrap, type Tensor } from '../engine/tensor.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
 import { decodeExamples, decodeGraph, keyOutput, valueOutput } from '../models/decode-graph.ts';
@@ -34,7 +33,7 @@ export class DecodeModel {
     this.slots = slots;
     this.#weights = weights;
     this.#engine = engine;
-    this.#anySize = profiles[engine.provider].anySize;
+    this.#anySize = takesAnySize(engine.provider);
     this.#sessions = new SessionCache(engine, 24);
     this.#inputs = new DecodeInputs(config);
     // A product that ONNX Runtime divides among threads by columns is summed in other strides. So that no product of attention is: as many of them

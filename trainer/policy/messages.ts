@@ -1,7 +1,7 @@
 import { messageOf, TrainerError, type ErrorCode } from '../protocol/errors.ts';
 import type { DpoMetrics, ExampleSettings, PolicyInfo, PreferencePair, ScoredRow, SftMetrics, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
 import type { LoraSettings } from '../models/lora.ts';
-import type { Provider } from '../engine/onnx/profile.ts';
+import type { Provider } from '../protocol/providers.ts';
 import type { Conversation } from './chat-prompt.ts';
 import type { SampledToken, SampleRequest } from './sampler.ts';
 

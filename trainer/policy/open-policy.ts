@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
-import type { Provider } from '../engine/onnx/profile.ts';
+import type { Provider } from '../protocol/providers.ts';
 import { readConfig } from '../models/config.ts';
 import { fetchModel, type FetchOptions } from '../models/hub/fetch-model.ts';
 import { openTokenizer } from '../models/tokenizer.ts';

@@ -1,8 +1,7 @@
-import { compile, type Executable } from '../engine/executor.ts';
+import { compile, type CompileOptions, type Executable } from '../engine/executor.ts';
 import type { Graph } from '../engine/graph.ts';
-import type { Provider } from '../engine/onnx/profile.ts';
 
-export interface EngineOptions { provider: Provider; threads: number }
+export interface EngineOptions extends CompileOptions { readonly threads: number }
 
 /** Compiled graphs by key, the least recently used released beyond `capacity`: a session keeps the memory of its largest run. */
 export class SessionCache {

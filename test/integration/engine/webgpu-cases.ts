@@ -6,7 +6,7 @@ import { evaluate, largestError } from '../../unit/engine/evaluate.ts';
 await selfTest({ provider: 'webgpu' });
 const errors: Record<string, number> = {};
 for (const testCase of cases) {
-  const [onGpu, onCpu] = [await evaluate(testCase, 'float32', 'webgpu'), await evaluate(testCase, 'float32', 'cpu')];
+  const [onGpu, onCpu] = [await evaluate(testCase, 'float32', { provider: 'webgpu' }), await evaluate(testCase, 'float32', { provider: 'cpu' })];
   errors[testCase.name] = Math.max(largestError(onGpu.output, onCpu.output), ...onGpu.grads.map((grad, i) => largestError(grad, onCpu.grads[i] as number[])));
   await onGpu.release();
   await onCpu.release();

@@ -1,7 +1,6 @@
 import { gradients } from '../../../trainer/engine/autodiff.ts';
-import { compile } from '../../../trainer/engine/executor.ts';
+import { compile, type CompileOptions } from '../../../trainer/engine/executor.ts';
 import { GraphBuilder } from '../../../trainer/engine/graph.ts';
-import type { Provider } from '../../../trainer/engine/onnx/profile.ts';
 import { elementCount, tensor } from '../../../trainer/engine/tensor.ts';
 import type { Case } from './cases.ts';
 
@@ -15,7 +14,7 @@ export interface Evaluation {
 }
 
 /** Runs a case; its loss is a fixed weighted sum of the outputs, so that every output element counts differently. */
-export async function evaluate(testCase: Case, dtype: 'float32' | 'float64', provider: Provider): Promise<Evaluation> {
+export async function evaluate(testCase: Case, dtype: 'float32' | 'float64', on: CompileOptions): Promise<Evaluation> {
   const build = () => {
     const g = new GraphBuilder();
     const inputs = testCase.inputs.map(({ shape }, i) => g.input(`x${i}`, dtype, shape));
@@ -24,7 +23,7 @@ export async function evaluate(testCase: Case, dtype: 'float32' | 'float64', pro
     const loss = g.reduceSum(g.mul(output, g.constant(tensor(dtype, output.shape, weights))));
     return { g, inputs, output, loss };
   };
-  const options = { provider, threads: 1 } as const;
+  const options = { ...on, threads: 1 };
 
   const forward = build();
   forward.g.output('loss', forward.loss);

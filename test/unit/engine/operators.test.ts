@@ -32,7 +32,7 @@ async function centralDifferences(testCase: Case, { loss }: Evaluation): Promise
 describe('engine: operators', () => {
   for (const testCase of cases) {
     it(`${testCase.name}: values and derivatives`, async () => {
-      const exact = await evaluate(testCase, 'float64', 'cpu');
+      const exact = await evaluate(testCase, 'float64', { provider: 'cpu' });
       try {
         const expected = testCase.reference(testCase.inputs.map((x) => [...x.values]));
         assert.ok(largestError(exact.output, expected) < 1e-12, `values ${exact.output.join(' ')} instead of ${expected.join(' ')}`);
@@ -44,7 +44,7 @@ describe('engine: operators', () => {
         await exact.release();
       }
       // float32 takes other, fused lowerings.
-      const single = await evaluate(testCase, 'float32', 'cpu');
+      const single = await evaluate(testCase, 'float32', { provider: 'cpu' });
       await single.release();
       assert.ok(largestError(single.output, exact.output) < 2e-6, `float32 values ${single.output.join(' ')} instead of ${exact.output.join(' ')}`);
       single.grads.forEach((grad, i) => assert.ok(largestError(grad, exact.grads[i]!) < 5e-6, `float32 gradient of input ${i}`));

@@ -1,4 +1,4 @@
-import { compile } from '../../../trainer/engine/executor.ts';
+import { compile, type CompileOptions } from '../../../trainer/engine/executor.ts';
 import { wrap } from '../../../trainer/engine/tensor.ts';
 import { decoderConfig, layouts, type DecoderConfig } from '../../../trainer/models/decoder-config.ts';
 import { trainingGraph, type Objective } from '../../../trainer/models/training-graph.ts';
@@ -27,11 +27,11 @@ export function randomTokens(length: number, seed: number, vocab = smallConfig.v
 /** Runs a training graph over one row of `length` positions whose tokens are all trained. */
 export async function runRow(options: {
   config?: DecoderConfig; weights: ParameterBlock; tokens: number[]; length?: number; objective: Objective; temperature?: number;
-  perToken?: Record<string, number[]>; scalars?: Record<string, number>;
+  perToken?: Record<string, number[]>; scalars?: Record<string, number>; on?: CompileOptions;
 }) {
-  const { config = smallConfig, weights, tokens, length = tokens.length, objective, temperature = 1, perToken = {}, scalars = {} } = options;
+  const { config = smallConfig, weights, tokens, length = tokens.length, objective, temperature = 1, perToken = {}, scalars = {}, on = engine } = options;
   const trained = tokens.length - 1;
-  const session = await compile(trainingGraph(config, { batch: 1, length, trained }, objective), engine);
+  const session = await compile(trainingGraph(config, { batch: 1, length, trained }, objective), on);
   const padded = new Int32Array(length);
   padded.set(tokens);
   const vector = (values: number[]) => wrap('float32', [trained], Float32Array.from(values));

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { TrainerError } from '../../protocol/errors.ts';
-import type { Shape, Tensor, ValueType } from '../tensor.ts';
-import { anyDim, type OnnxModel } from './model-proto.ts';
+import { anyDim, type Tensor, type ValueType } from '../tensor.ts';
+import type { OnnxModel } from './model-proto.ts';
 
 /**
  * One model for all sizes, from two that should be the same computation at different ones: axes of inputs and outputs that differ become `anyDim`.
@@ -36,7 +36,7 @@ function merged(a: ReadonlyMap<string, ValueType>, b: ReadonlyMap<string, ValueT
   return new Map([...a].map(([name, { dtype, shape }]) => {
     const other = b.get(name);
     if (other?.dtype !== dtype || other.shape.length !== shape.length) throw different(`the type of ${name}`);
-    return [name, { dtype, shape: shape.map((dim, i) => (dim === other.shape[i] ? dim : anyDim)) satisfies Shape }];
+    return [name, { dtype, shape: shape.map((dim, i) => (dim === other.shape[i] ? dim : anyDim)) }];
   }));
 }
 

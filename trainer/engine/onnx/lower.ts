@@ -1,5 +1,6 @@
 import { TrainerError } from '../../protocol/errors.ts';
 import type { Call, Graph, Value } from '../graph.ts';
+import { reachableCalls } from '../reachable.ts';
 import { OnnxEmitter } from './emitter.ts';
 import type { OnnxModel, OnnxNode } from './model-proto.ts';
 import type { ProviderProfile } from './profile.ts';
@@ -48,15 +49,4 @@ function nameOutputs(emitter: OnnxEmitter, graph: Graph, names: Map<Value, strin
   const rename = (list: readonly string[]) => list.map((name) => renamed.get(name) ?? name);
   const nodes = emitter.nodes.map((node) => ({ ...node, inputs: rename(node.inputs), outputs: rename(node.outputs) }));
   return [...nodes, ...copies];
-}
-
-function reachableCalls(graph: Graph): Call[] {
-  const found = new Set<Call>();
-  const stack = [...graph.outputs.values()];
-  for (let value = stack.pop(); value !== undefined; value = stack.pop()) {
-    if (value.source.kind !== 'call' || found.has(value.source.call)) continue;
-    found.add(value.source.call);
-    stack.push(...value.source.call.inputs);
-  }
-  return [...found].sort((a, b) => a.id - b.id);
 }

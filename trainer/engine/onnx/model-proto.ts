@@ -1,5 +1,5 @@
 import protobuf from 'protobufjs/minimal.js';
-import { elementCount, type DType, type Tensor, type ValueType } from '../tensor.ts';
+import { anyDim, elementCount, type DType, type Tensor, type ValueType } from '../tensor.ts';
 
 type Writer = protobuf.Writer;
 type WriteBody = (w: Writer) => void;
@@ -32,9 +32,6 @@ export interface ExternalData {
   readonly path: string;
   readonly data: Uint8Array;
 }
-
-/** In the shape of a model's input or output: a size that is known only when it runs. */
-export const anyDim = -1;
 
 /** Below this an initializer is stored inline. */
 const EXTERNAL_FROM_BYTES = 64 * 1024;

@@ -1,5 +1,7 @@
-/** An ONNX Runtime execution provider the engine can emit graphs for. */
-export type Provider = 'cpu' | 'webgpu' | 'cuda';
+import type { Provider } from '../../protocol/providers.ts';
+
+/** An execution provider of ONNX Runtime. */
+export type OnnxProvider = Exclude<Provider, 'tensorflow'>;
 
 /** Which operators a provider has (and computes correctly); decides the lowering. */
 export interface ProviderProfile {
@@ -15,8 +17,13 @@ export interface ProviderProfile {
   readonly anySize: boolean;
 }
 
-export const profiles: Readonly<Record<Provider, ProviderProfile>> = {
+/** What all have. */
+const portable: ProviderProfile = { fusedMatMul: false, logSoftmax: false, fusedRmsNorm: false, fusedRope: false, split: false, anySize: false };
+
+export const profiles: Readonly<Record<OnnxProvider, ProviderProfile>> = {
   cpu: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: true, fusedRope: true, split: true, anySize: true },
   cuda: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true, anySize: false },
-  webgpu: { fusedMatMul: false, logSoftmax: false, fusedRmsNorm: false, fusedRope: false, split: false, anySize: false },
+  webgpu: portable,
+  dml: portable,
+  coreml: portable,
 };

@@ -1,5 +1,6 @@
 import { requireFloat, requireIndex, requireSameDType, sameShape, shapeError, type Operator } from '../operator.ts';
 import type { OnnxEmitter } from '../onnx/emitter.ts';
+import type { TfTensor } from '../tensorflow/types.ts';
 import type { ValueType } from '../tensor.ts';
 
 export type Four = readonly [0, 0, 0, 0];
@@ -33,6 +34,12 @@ export const rope: Operator<{ inverse: boolean }, Four> = {
       return [e.emit('RotaryEmbedding', [x, ids, cos, signed], {}, { domain: 'com.microsoft' })];
     }
     return [rotate(e, x, positions, cos, signed, type)];
+  },
+  tensorflow(tf, { inputs: [x, positions, cos, sin], types: [{ shape: [b = 0, , l = 0, d = 0] }], attrs: { inverse } }) {
+    const at = (table: TfTensor) => tf.reshape(tf.gather(table, positions), [b, 1, l, d / 2]);
+    const [x1, x2] = tf.split(x, 2, 3) as [TfTensor, TfTensor];
+    const [c, s] = [at(cos), inverse ? tf.neg(at(sin)) : at(sin)];
+    return [tf.concat([tf.sub(tf.mul(x1, c), tf.mul(x2, s)), tf.add(tf.mul(x2, c), tf.mul(x1, s))], 3)];
   },
 };
 

@@ -1,5 +1,6 @@
 import { requireIndex, requireSameDType, sameShape, shapeError, type Operator, type Three, type Two } from '../operator.ts';
-import { elementCount, isFloat } from '../tensor.ts';
+import { elementCount, isFloat, type Shape } from '../tensor.ts';
+import type { TensorFlow, TfTensor } from '../tensorflow/types.ts';
 
 type None = Record<string, never>;
 
@@ -20,6 +21,7 @@ export const gather: Operator<None, Two> = {
     },
   },
   onnx: (e, { inputs }) => [e.emit('Gather', inputs, { axis: 0 })],
+  tensorflow: (tf, { inputs: [table, rows] }) => [tf.gather(table, rows)],
 };
 
 export const gatherElements: Operator<None, Two> = {
@@ -33,6 +35,7 @@ export const gatherElements: Operator<None, Two> = {
   },
   vjp: { apply: (b, { grad, inputs: [x, index] }) => [b.scatterAddElements(b.zeros(x), index, grad), undefined] },
   onnx: (e, { inputs }) => [e.emit('GatherElements', inputs, { axis: -1 })],
+  tensorflow: (tf, { inputs: [x, index], types: [{ shape }] }) => [tf.gather(tf.reshape(x, [-1]), flatIndex(tf, index, shape))],
 };
 
 export const scatterAddRows: Operator<None, Three> = {
@@ -53,6 +56,7 @@ export const scatterAddRows: Operator<None, Three> = {
     const full = e.emit('Expand', [column, e.ints(updatesType.shape)]);
     return [e.emit('ScatterElements', [base, full, updates], { axis: 0, reduction: 'add' })];
   },
+  tensorflow: (tf, { inputs: [base, rows, updates] }) => [tf.add(base, tf.scatterND(tf.reshape(rows, [-1, 1]), updates, base.shape))],
 };
 
 export const scatterAddElements: Operator<None, Three> = {
@@ -70,4 +74,16 @@ export const scatterAddElements: Operator<None, Three> = {
   },
   vjp: { apply: (b, { grad, inputs: [, index] }) => [grad, undefined, b.gatherElements(grad, index)] },
   onnx: (e, { inputs }) => [e.emit('ScatterElements', inputs, { axis: -1, reduction: 'add' })],
+  tensorflow(tf, { inputs: [base, index, updates], types: [{ shape }] }) {
+    const positions = tf.reshape(flatIndex(tf, index, shape), [-1, 1]);
+    return [tf.add(base, tf.reshape(tf.scatterND(positions, tf.reshape(updates, [-1]), [base.size]), base.shape))];
+  },
 };
+
+/** Positions in the row-major elements of a tensor [..., N] of indices [..., K] into its last axis. */
+function flatIndex(tf: TensorFlow, index: TfTensor, shape: Shape): TfTensor {
+  const width = shape.at(-1) ?? 1;
+  const rows = elementCount(shape.slice(0, -1));
+  const starts = tf.reshape(tf.mul(tf.range(0, rows, 1, 'int32'), tf.scalar(width, 'int32')), [...index.shape.slice(0, -1), 1]);
+  return tf.add(index, starts);
+}

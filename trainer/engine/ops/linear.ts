@@ -1,5 +1,6 @@
-import { broadcastShapes, requireFloat, requireSameDType, shapeError, type Operator, type Two } from '../operator.ts';
+import { broadcastShapes, requireFloat, requireSameDType, sameShape, shapeError, type Operator, type Two } from '../operator.ts';
 import type { OnnxEmitter } from '../onnx/emitter.ts';
+import type { TfTensor } from '../tensorflow/types.ts';
 import type { ValueType } from '../tensor.ts';
 
 export interface MatmulOptions {
@@ -46,6 +47,13 @@ export const matmul: Operator<MatmulAttrs, Two> = {
     const right = transB ? swapLastTwo(e, b, types[1]) : b;
     const product = e.emit('MatMul', [left, right]);
     return [alpha === 1 ? product : e.emit('Mul', [product, e.scalar(alpha, types[0].dtype)])];
+  },
+  tensorflow(tf, { inputs: [a, b], outputs: [output], attrs: { transA, transB, alpha } }) {
+    // Not all backends broadcast batches right, e.g. [2,1] with [2].
+    const lead = (output as ValueType).shape.slice(0, -2);
+    const full = (x: TfTensor) => (sameShape(x.shape.slice(0, -2), lead) ? x : tf.broadcastTo(x, [...lead, ...x.shape.slice(-2)]));
+    const product = tf.matMul(full(a), full(b), transA, transB);
+    return [alpha === 1 ? product : tf.mul(product, alpha)];
   },
 };
 

@@ -15,6 +15,7 @@ export const softmax: Operator<None, One> = {
     },
   },
   onnx: (e, { inputs }) => [e.emit('Softmax', inputs, { axis: -1 })],
+  tensorflow: (tf, { inputs: [x] }) => [tf.softmax(x)],
 };
 
 /** VJP: g − softmax · Σ g. */
@@ -31,6 +32,7 @@ export const logSoftmax: Operator<None, One> = {
     const { shifted, logSum } = shiftedLogSum(e, x);
     return [e.emit('Sub', [shifted, logSum])];
   },
+  tensorflow: (tf, { inputs: [x] }) => [tf.logSoftmax(x)],
 };
 
 /** max + log Σ exp(x − max), last axis kept as 1. VJP: g · softmax(x). */
@@ -45,6 +47,7 @@ export const logSumExp: Operator<None, One> = {
     const { max, logSum } = shiftedLogSum(e, x);
     return [e.emit('Add', [max, logSum])];
   },
+  tensorflow: (tf, { inputs: [x] }) => [tf.logSumExp(x, -1, true)],
 };
 
 /**
@@ -79,6 +82,10 @@ export const rmsNorm: Operator<{ eps: number }, Two> = {
     const root = e.emit('Sqrt', [e.emit('Add', [square, e.scalar(eps, type.dtype)])]);
     const r = e.emit('Div', [e.scalar(1, type.dtype), root]);
     return [e.emit('Mul', [e.emit('Mul', [x, r]), weight]), r];
+  },
+  tensorflow(tf, { inputs: [x, weight], attrs: { eps } }) {
+    const r = tf.rsqrt(tf.add(tf.mean(tf.square(x), -1, true), eps));
+    return [tf.mul(tf.mul(x, r), weight), r];
   },
 };
 

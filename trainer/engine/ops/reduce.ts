@@ -2,11 +2,14 @@ import { normalizeAxis, shapeError, type One, type Operator } from '../operator.
 import type { BackwardCall } from '../operator.ts';
 import type { GraphBuilder, Value } from '../graph.ts';
 import { elementCount, isFloat, type ValueType } from '../tensor.ts';
+import type { TensorFlow, TfTensor } from '../tensorflow/types.ts';
 
 type ReduceAttrs = { axes: readonly number[]; keepdims: boolean };
 type ReduceCall = BackwardCall<ReduceAttrs, One>;
 
-function reduction(name: string, onnx: string, derivative: (b: GraphBuilder, grad: Value, c: ReduceCall) => Value): Operator<ReduceAttrs, One> {
+type Reduce = (tf: TensorFlow, x: TfTensor, axes: number[], keepdims: boolean) => TfTensor;
+
+function reduction(name: string, onnx: string, tensorflow: Reduce, derivative: (b: GraphBuilder, grad: Value, c: ReduceCall) => Value): Operator<ReduceAttrs, One> {
   return {
     name,
     infer([x], { axes, keepdims }) {
@@ -16,15 +19,16 @@ function reduction(name: string, onnx: string, derivative: (b: GraphBuilder, gra
     },
     vjp: { apply: (b, c) => [derivative(b, b.reshape(c.grad, keptShape(name, c.inputs[0], c.attrs.axes)), c)] },
     onnx: (e, { inputs: [x], attrs }) => [e.emit(onnx, [x, e.ints(attrs.axes)], { keepdims: Number(attrs.keepdims) })],
+    tensorflow: (tf, { inputs: [x], attrs }) => [tensorflow(tf, x, [...attrs.axes], attrs.keepdims)],
   };
 }
 
-export const reduceSum = reduction('reduceSum', 'ReduceSum', (b, grad, { inputs: [x] }) => b.expand(grad, x.shape));
+export const reduceSum = reduction('reduceSum', 'ReduceSum', (tf, x, axes, keep) => tf.sum(x, axes, keep), (b, grad, { inputs: [x] }) => b.expand(grad, x.shape));
 
-export const reduceMean = reduction('reduceMean', 'ReduceMean', (b, grad, { inputs: [x], output }) =>
+export const reduceMean = reduction('reduceMean', 'ReduceMean', (tf, x, axes, keep) => tf.mean(x, axes, keep), (b, grad, { inputs: [x], output }) =>
   b.expand(b.mul(grad, elementCount(output.shape) / elementCount(x.shape)), x.shape));
 
-export const reduceMax = reduction('reduceMax', 'ReduceMax', (b, grad, { inputs: [x], output, attrs: { axes } }) => {
+export const reduceMax = reduction('reduceMax', 'ReduceMax', (tf, x, axes, keep) => tf.max(x, axes, keep), (b, grad, { inputs: [x], output, attrs: { axes } }) => {
   const isMax = b.cast(b.equal(x, b.reshape(output, keptShape('reduceMax', x, axes))), x.dtype);
   return b.mul(isMax, b.div(grad, b.reduceSum(isMax, axes, true)));
 });

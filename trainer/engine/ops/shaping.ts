@@ -18,6 +18,7 @@ export const reshape: Operator<ReshapeAttrs, One> = {
     const kept = shape.findIndex((d, i) => d !== type.shape[i]);
     return [e.emit('Reshape', [x, e.ints(shape.map((d, i) => (i === inferred ? -1 : kept === -1 || i < kept ? 0 : d)))])];
   },
+  tensorflow: (tf, { inputs: [x], attrs }) => [tf.reshape(x, [...attrs.shape])],
 };
 
 /** Rows [B·S, W] as [B, S, W], where `like` is [B, S]: a reshape whose sizes are read from another value when the graph runs. */
@@ -35,6 +36,7 @@ export const unflatten: Operator<Record<string, never>, Two> = {
     const sizes = e.profile.anySize ? e.emit('Concat', [e.emit('Shape', [like]), e.ints([width])], { axis: 0 }) : e.ints([...shape, width]);
     return [e.emit('Reshape', [rows, sizes])];
   },
+  tensorflow: (tf, { inputs: [rows], outputs: [type] }) => [tf.reshape(rows, [...type?.shape ?? []])],
 };
 
 export const transpose: Operator<{ perm: readonly number[] }, One> = {
@@ -51,6 +53,7 @@ export const transpose: Operator<{ perm: readonly number[] }, One> = {
     },
   },
   onnx: (e, { inputs, attrs }) => [e.emit('Transpose', inputs, { perm: attrs.perm })],
+  tensorflow: (tf, { inputs: [x], attrs }) => [tf.transpose(x, [...attrs.perm])],
 };
 
 export const expand: Operator<{ shape: Shape }, One> = {
@@ -63,6 +66,7 @@ export const expand: Operator<{ shape: Shape }, One> = {
   },
   vjp: { apply: (b, { grad, inputs: [x] }) => [b.sumTo(grad, x.shape)] },
   onnx: (e, { inputs: [x], attrs }) => [e.emit('Expand', [x, e.ints(attrs.shape)])],
+  tensorflow: (tf, { inputs: [x], attrs }) => [tf.broadcastTo(x, [...attrs.shape])],
 };
 
 type SliceAttrs = { axis: number; start: number; end: number };
@@ -87,6 +91,10 @@ export const slice: Operator<SliceAttrs, One> = {
     },
   },
   onnx: (e, { inputs: [x], attrs: { axis, start, end } }) => [emitSlice(e, x, axis, start, end)],
+  tensorflow(tf, { inputs: [x], types: [type], outputs: [output], attrs: { axis, start } }) {
+    const a = normalizeAxis('slice', axis, type);
+    return [tf.slice(x, type.shape.map((_, i) => (i === a ? start : 0)), [...(output as ValueType).shape])];
+  },
 };
 
 export const concat: Operator<{ axis: number }, Many> = {
@@ -108,6 +116,7 @@ export const concat: Operator<{ axis: number }, Many> = {
     },
   },
   onnx: (e, { inputs, attrs }) => [inputs.length === 1 ? (inputs[0] as string) : e.emit('Concat', inputs, { axis: attrs.axis })],
+  tensorflow: (tf, { inputs, attrs }) => [tf.concat([...inputs], attrs.axis)],
 };
 
 type SplitAttrs = { axis: number; sizes: readonly number[] };
@@ -127,6 +136,7 @@ export const split: Operator<SplitAttrs, One> = {
     let start = 0;
     return sizes.map((size) => emitSlice(e, x, axis, start, (start += size)));
   },
+  tensorflow: (tf, { inputs: [x], attrs: { axis, sizes } }) => tf.split(x, [...sizes], axis),
 };
 
 /** x [..., P+S] cut into [..., P] and [..., S], the last axes of `first` and `second`. */
@@ -145,6 +155,7 @@ export const splitLike: Operator<Record<string, never>, Three> = {
     const last = (value: string) => e.emit('Shape', [value], { start: -1 });
     return e.emitMany('Split', [x, e.profile.anySize ? e.emit('Concat', [last(first), last(second)], { axis: 0 }) : e.ints([p, s])], 2, { axis });
   },
+  tensorflow: (tf, { inputs: [x], outputs }) => tf.split(x, outputs.map(({ shape }) => shape.at(-1) ?? 0), -1),
 };
 
 function emitSlice(e: OnnxEmitter, x: string, axis: number, start: number, end: number): string {

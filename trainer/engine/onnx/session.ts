@@ -1,0 +1,77 @@
+import { availableParallelism } from 'node:os';
+import * as ort from 'onnxruntime-node';
+import { TrainerError, messageOf } from '../../protocol/errors.ts';
+import { requireTensors, type Executable, type Tensors } from '../executable.ts';
+import { describe, wrap, type DType, type Tensor, type TensorData, type ValueType } from '../tensor.ts';
+import { encodeModel, type OnnxModel } from './model-proto.ts';
+import type { OnnxProvider } from './profile.ts';
+
+// Failures are thrown with their text; ONNX Runtime would print them a second time.
+ort.env.logLevel = 'fatal';
+
+/** Compiles a lowered graph with ONNX Runtime; see `compile`. */
+export async function compileOnnx(model: OnnxModel, provider: OnnxProvider, threads: number | undefined): Promise<Executable> {
+  const session = await createSession(model, provider, threads);
+  const { inputs, outputs } = model;
+  return {
+    inputs,
+    outputs,
+    async run(feeds, into = {}) {
+      requireTensors(feeds, inputs, 'input');
+      requireTensors(into, outputs, 'output', true);
+      const fetches: Record<string, ort.Tensor | null> = Object.fromEntries([...outputs.keys()].map((name) => [name, null]));
+      const results = await runSession(session, toOrt(feeds), { ...fetches, ...toOrt(into) });
+      return Object.fromEntries([...outputs].map(([name, type]) => [name, into[name] ?? fromOrt(results[name], type)]));
+    },
+    release: () => session.release(),
+  };
+}
+
+async function createSession(model: OnnxModel, provider: OnnxProvider, threads: number | undefined): Promise<ort.InferenceSession> {
+  const { bytes, external } = encodeModel(model);
+  // ONNX Runtime's extended fusions make float64 operators that it has no kernels for.
+  const double = [...model.inputs.values(), ...model.initializers.values()].some((type) => type.dtype === 'float64');
+  try {
+    return await ort.InferenceSession.create(bytes, {
+      executionProviders: [provider],
+      externalData: external,
+      graphOptimizationLevel: double ? 'basic' : 'all',
+      // Left out, ONNX Runtime would tie each thread to a core of its own, which others may be using.
+      intraOpNumThreads: threads ?? availableParallelism(),
+      // DirectML refuses planned memory.
+      enableMemPattern: provider !== 'dml',
+      logSeverityLevel: 4,
+      extra: {
+        session: {
+          // Waiting threads that spin take the cores from agents and other sessions: with busy cores a step took twice the time.
+          intra_op: { allow_spinning: '0' },
+          // An operator silently moved to the CPU would hide a missing kernel behind a slow run.
+          ...(provider === 'cpu' ? {} : { disable_cpu_ep_fallback: '1' }),
+        },
+      },
+    });
+  } catch (cause) {
+    throw new TrainerError('environment', `The graph cannot be compiled for the provider "${provider}": ${messageOf(cause)}`, { cause });
+  }
+}
+
+async function runSession(session: ort.InferenceSession, feeds: Record<string, ort.Tensor>, fetches: Record<string, ort.Tensor | null>) {
+  try {
+    return await session.run(feeds, fetches);
+  } catch (cause) {
+    const text = messageOf(cause);
+    // ONNX Runtime names the failing node, and our nodes are named after the IR call.
+    const where = /Name:'([^']+)'/.exec(text)?.[1];
+    throw new TrainerError('internal', `Running the graph failed${where ? ` in ${where}` : ''}: ${text}`, { cause });
+  }
+}
+
+function toOrt(tensors: Tensors): Record<string, ort.Tensor> {
+  const one = ({ dtype, shape, data }: Tensor) => new ort.Tensor(dtype, data as ort.Tensor['data'] & Float32Array, [...shape]);
+  return Object.fromEntries(Object.entries(tensors).map(([name, value]) => [name, one(value)]));
+}
+
+function fromOrt(result: ort.Tensor | undefined, type: ValueType): Tensor {
+  if (!result) throw new TrainerError('internal', `run: ONNX Runtime returned no output of type ${describe(type)}`);
+  return wrap(type.dtype, result.dims, result.data as TensorData[DType]);
+}
