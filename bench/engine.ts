@@ -15,6 +15,8 @@ import { GraphBuilder } from '../trainer/engine/graph.ts';
 import { elementCount, zeros, type Tensor } from '../trainer/engine/tensor.ts';
 import { decoderConfig, type DecoderConfig } from '../trainer/models/decoder-config.ts';
 import { trainingGraph } from '../trainer/models/training-graph.ts';
+import { fillNoise } from './fixtures/noise.ts';
+import { median } from './fixtures/statistics.ts';
 
 const config = decoderConfig('qwen2', { vocab: 20480, hidden: 512, intermediate: 2048, layers: 8, heads: 8, kvHeads: 2, headDim: 64, contextLength: 256 });
 const shape = { batch: 2, length: 256, trained: 512 };
@@ -40,16 +42,9 @@ function forwardProducts(c: DecoderConfig): { dense: Product[]; attention: Produ
 const flop = ({ m, k, n, count }: Product) => 2 * m * k * n * count;
 const total = (products: Product[]) => products.reduce((sum, p) => sum + flop(p), 0);
 
-/** Repeatable noise in [-scale, scale] from a 32-bit xorshift. */
 function noise(dims: readonly number[], scale: number): Tensor {
   const result = zeros('float32', dims);
-  let state = 2463534242;
-  for (let i = 0; i < result.data.length; i++) {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    result.data[i] = (state / 2 ** 31) * scale;
-  }
+  fillNoise(result.data, scale);
   return result;
 }
 
@@ -76,8 +71,6 @@ async function seconds(exe: Executable, feeds: Tensors, into: Tensors): Promise<
   await exe.run(feeds, into);
   return Number(process.hrtime.bigint() - start) / 1e9;
 }
-
-const median = (values: number[]) => [...values].sort((a, b) => a - b)[values.length >> 1] as number;
 
 const { values: flags } = parseArgs({ options: { json: { type: 'boolean', default: false }, threads: { type: 'string' } } });
 const options = { provider: 'cpu', ...(flags.threads ? { threads: Number(flags.threads) } : {}) } as const;

@@ -18,7 +18,7 @@ export function findTransformers() {
   return existsSync(interpreter(folder)) ? { python: interpreter(folder) } : { missing: 'There is no Python with PyTorch and transformers; node scripts/transformers.mjs sets one up (5 GB).' };
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href && 'missing' in findTransformers()) {
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href && 'missing' in findTransformers()) {
   mkdirSync(cacheFolder, { recursive: true });
   rmSync(folder, { recursive: true, force: true });
   const run = (command, ...args) => {

@@ -12,6 +12,7 @@ const implementations: Record<(typeof commands)[keyof typeof commands], () => Pr
   [commands.dryRunWith]: async () => (await import('./models/dry-run-with-command.ts')).dryRunWith,
   [commands.debugRollout]: async () => (await import('./debug/debug-rollout-command.ts')).debugRollout,
   [commands.checkEndpoint]: async () => (await import('./models/check-endpoint-command.ts')).checkEndpoint,
+  [commands.setHubToken]: async () => (await import('./models/hub-token-command.ts')).setHubToken,
   [commands.makeTrainable]: async () => (await import('./wrap/wrap-command.ts')).makeTrainable,
   [commands.makeNotTrainable]: async () => (await import('./wrap/wrap-command.ts')).makeNotTrainable,
   [commands.openTraining]: async () => (await import('./runs/open-commands.ts')).openTraining,

@@ -14,6 +14,7 @@ import { registerCommands } from './commands.ts';
 import { AgentDiagnostics } from './diagnostics/agent-diagnostics.ts';
 import { panels, views } from './ids.ts';
 import { Log } from './log.ts';
+import { HubToken } from './models/hub-token.ts';
 import { PromptLenses } from './prompts/prompt-lenses.ts';
 import { RunsTree } from './runs/runs-tree.ts';
 import type { CoreServices, Services } from './services.ts';
@@ -37,8 +38,9 @@ export function activate(context: vscode.ExtensionContext): void {
   }
   const log = new Log(vscode);
   const finder = new AgentFinder(vscode, new AgentReader(join(context.extensionPath, 'dist', 'extension', 'agent-worker.cjs')), log);
-  const workspaces = new Workspaces(vscode, join(context.extensionPath, 'dist', 'trainer', 'cli.js'), new NativePackages(vscode, context, log), log);
-  const core: CoreServices = { vscode, log, finder, workspaces };
+  const hubToken = new HubToken(context.secrets);
+  const workspaces = new Workspaces(vscode, join(context.extensionPath, 'dist', 'trainer', 'cli.js'), new NativePackages(vscode, context, log), hubToken, log);
+  const core: CoreServices = { vscode, log, finder, workspaces, hubToken };
   let made: Promise<Services> | undefined;
   const services = (): Promise<Services> => made ??= import('./services.ts').then(({ createServices }) => createServices(core, context));
   const background = (failure: string, work: Promise<unknown>): void => { work.catch((error: unknown) => { log.background(failure, error); }); };

@@ -17,6 +17,7 @@ export const commands = {
   showLog: 'agentTrainer.showLog',
   dryRunWith: 'agentTrainer.dryRunWith',
   checkEndpoint: 'agentTrainer.checkEndpoint',
+  setHubToken: 'agentTrainer.setHubToken',
   debugRollout: 'agentTrainer.debugRollout',
   showLatestRollout: 'agentTrainer.showLatestRollout',
   refreshAgents: 'agentTrainer.refreshAgents',

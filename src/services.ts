@@ -3,6 +3,7 @@ import type { AgentFinder } from './agents/find-agents.ts';
 import type { Log } from './log.ts';
 import { ChangePreview, previewScheme } from './change-preview.ts';
 import { EndpointBook } from './models/endpoints.ts';
+import type { HubToken } from './models/hub-token.ts';
 import { PromptsPanel } from './panels/prompts-panel.ts';
 import { TracePanel } from './panels/trace-panel.ts';
 import { TrainingPanel } from './panels/training-panel.ts';
@@ -16,6 +17,7 @@ export interface CoreServices {
   log: Log;
   finder: AgentFinder;
   workspaces: Workspaces;
+  hubToken: HubToken;
 }
 
 /** What commands and panels work with: made when the first of them is used. */

@@ -1,3 +1,4 @@
+import type { HubToken } from './models/hub-token.ts';
 import { SearchBook } from './prompts/search-book.ts';
 import { isActive, RunBook } from './runs/run-book.ts';
 import type { Log } from './log.ts';
@@ -12,7 +13,7 @@ import type { Run } from '../trainer/protocol/run.ts';
 /** Older searches are read when they are looked at. */
 const searchesRead = 20;
 
-export interface WorkspaceOptions { folder: string; cli: string; findNode: () => Promise<NodeProgram>; log: Log }
+export interface WorkspaceOptions { folder: string; cli: string; findNode: () => Promise<NodeProgram>; hubToken: HubToken; log: Log }
 
 /** One folder with its trainer, the runs known of it and what the extension remembers of it. */
 export class Workspace {
@@ -24,18 +25,26 @@ export class Workspace {
   onRunChanged: (run_id: string, ended: Run | null) => void = () => {};
 
   private readonly log: Log;
+  private readonly hubToken: HubToken;
   private opened: Promise<WorkspaceState> | null = null;
   private readonly activeRuns = new Set<string>();
 
   constructor(options: WorkspaceOptions) {
     this.folder = options.folder;
     this.log = options.log;
+    this.hubToken = options.hubToken;
     this.supervisor = new Supervisor({ ...options, prepare: (client) => this.prepare(client), onLost: () => { this.book.interrupt(); } });
     this.book.onChanged = (run_id) => { this.runChanged(run_id); };
     this.searches.onChanged = (run_id) => { this.onRunChanged(run_id, null); };
   }
 
   client(): Promise<RpcClient> { return this.supervisor.client(); }
+
+  /** Hands the token for the Hugging Face hub to the trainer, if one runs: a new one gets it as it starts. */
+  async tellHubToken(): Promise<void> {
+    const { state } = this.supervisor;
+    if (state.kind === 'ready') await state.client.call('hub.set_token', { token: await this.hubToken.get() });
+  }
 
   /** Takes over what has become of the runs, those of other processes included, which tell this one nothing. */
   async readRuns(): Promise<void> {
@@ -65,6 +74,8 @@ export class Workspace {
       this.searchTold(this.searches.apply(event));
     };
     await client.call('events.subscribe', { types: ['run', 'run-deleted', 'step', 'candidate', 'rollout', 'notice'] });
+    const token = await this.hubToken.get();
+    if (token !== null) await client.call('hub.set_token', { token });
     for (const run of await client.call('runs.list', {})) {
       if (isActive(run)) {
         const { run: current, steps } = await client.call('runs.get', { run_id: run.run_id });

@@ -6,6 +6,7 @@ import type { Log } from './log.ts';
 import { nearestConfig } from './runs/config-file.ts';
 import { findNode } from './trainer/find-node.ts';
 import type { NodeProgram } from './trainer/find-node.ts';
+import type { HubToken } from './models/hub-token.ts';
 import type { NativePackages } from './trainer/native-packages.ts';
 import type { VSCode } from './vscode.ts';
 import { settings } from './ids.ts';
@@ -18,15 +19,21 @@ export class Workspaces {
   readonly cli: string;
   private readonly log: Log;
   private readonly packages: NativePackages;
+  private readonly hubToken: HubToken;
+  private readonly tokenChanges: { dispose(): void };
   private readonly byFolder = new Map<string, Workspace>();
   private readonly listeners = new Set<() => void>();
   onRunEnded: (workspace: Workspace, run: Run) => void = () => {};
 
-  constructor(vscode: VSCode, cli: string, packages: NativePackages, log: Log) {
+  constructor(vscode: VSCode, cli: string, packages: NativePackages, hubToken: HubToken, log: Log) {
     this.vscode = vscode;
     this.cli = cli;
     this.packages = packages;
+    this.hubToken = hubToken;
     this.log = log;
+    this.tokenChanges = hubToken.onChanged(() => {
+      for (const workspace of this.all()) workspace.tellHubToken().catch((error: unknown) => { log.background('The trainer could not be given the Hugging Face token', error); });
+    });
   }
 
   /** Whether a trainer can be started without asking the user for anything. */
@@ -51,7 +58,7 @@ export class Workspaces {
   at(folder: string): Workspace {
     const known = this.byFolder.get(folder);
     if (known !== undefined) return known;
-    const workspace = new Workspace({ folder, cli: this.cli, findNode: () => this.nodeForTrainer(), log: this.log });
+    const workspace = new Workspace({ folder, cli: this.cli, findNode: () => this.nodeForTrainer(), hubToken: this.hubToken, log: this.log });
     workspace.supervisor.onStateChanged = () => { this.changed(); };
     workspace.onRunChanged = (_run_id, ended) => {
       if (ended !== null) this.onRunEnded(workspace, ended);
@@ -73,6 +80,7 @@ export class Workspaces {
   }
 
   dispose(): void {
+    this.tokenChanges.dispose();
     for (const workspace of this.byFolder.values()) workspace.dispose();
   }
 

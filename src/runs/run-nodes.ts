@@ -86,9 +86,14 @@ export function detailNodes(folder: string, { run, steps }: RunEntry, checkpoint
     line('status', statusText(run), run.end_time === null ? '' : duration(run.end_time - run.create_time), 'info', { tooltip: run.error ?? statusText(run) }),
     ...resultFacts(run).map((fact) => line(`fact ${fact.label}`, fact.label, `${fact.value}${fact.note === '' ? '' : ` (${fact.note})`}`, 'graph')),
     ...(last === undefined ? [] : [line('last', t('Step {0}', last.step + 1), t('reward {0} · entropy {1}', number(last.reward_mean, 3), number(last.entropy, 2)), 'graph-line')]),
-    ...[...checkpoints].reverse().map((checkpoint) => line(`checkpoint ${checkpoint.step}`, t('Checkpoint after step {0}', checkpoint.step + 1), basename(checkpoint.folder), 'save', { path: checkpoint.folder, context: 'checkpoint', tooltip: checkpoint.folder })),
+    ...[...checkpoints].reverse().map((checkpoint) => line(`checkpoint ${checkpoint.step}`, t('Checkpoint after step {0}', checkpoint.step + 1), checkpointNote(checkpoint), checkpoint.best ? 'star-full' : 'save', { path: checkpoint.folder, context: 'checkpoint', tooltip: checkpoint.folder })),
     line('config', t('Configuration'), '', 'settings-gear', { expands: true, context: 'config' }),
   ];
+}
+
+function checkpointNote({ folder, val_reward, best }: Checkpoint): string {
+  if (val_reward === null) return basename(folder);
+  return best ? t('{0} · best validation reward {1}', basename(folder), number(val_reward, 3)) : t('{0} · validation reward {1}', basename(folder), number(val_reward, 3));
 }
 
 /** The run's complete configuration, a line for each setting. */

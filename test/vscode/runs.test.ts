@@ -66,7 +66,7 @@ describe('runs in a real VS Code', function () {
     trainer.runs.set(live.run_id, { ...live, config: { agent: 'agent.ts:sqlAgent', algorithm: 'grpo', grpo: { steps: 12, train_batch_size: 16, group_size: 8, lr: 5e-4 }, seed: 7 } });
     trainer.steps.set(earlier.run_id, Array.from({ length: 12 }, (_, step) => aStep(step, { reward_mean: 0.42 + 0.03 * step + 0.02 * wave(step, 6), val_reward: step % 4 === 3 ? 0.38 + 0.03 * step : null, entropy: 0.6 - 0.012 * step, kl: null, rollouts_per_s: 24 + wave(step, 7), tokens_per_s: 1900 + 60 * wave(step, 8) })));
     trainer.steps.set(live.run_id, Array.from({ length: 8 }, (_, step) => liveStep(step)));
-    trainer.checkpoints.set(live.run_id, [{ step: 6, folder: join(folder, '.agent-trainer', 'runs', live.run_id, 'checkpoints', 'step-000006') }, { step: 7, folder: join(folder, '.agent-trainer', 'runs', live.run_id, 'checkpoints', 'step-000007') }]);
+    trainer.checkpoints.set(live.run_id, [6, 7].map((step) => ({ step, folder: join(folder, '.agent-trainer', 'runs', live.run_id, 'checkpoints', `step-00000${step}`), val_reward: null, best: false })));
     for (let step = 0; step < 12; step++) for (const rollout of rolloutsOf(step)) trainer.rollouts.set(rollout.rollout_id, rollout);
     window = await VSCodeWindow.open(code, packedExtension(), folder);
   });

@@ -2,10 +2,19 @@ import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { TrainerError } from '../protocol/errors.ts';
 import type { Policy } from '../protocol/policy.ts';
-import type { Checkpoint } from '../protocol/run.ts';
+import type { StepMetrics } from '../protocol/run.ts';
 
 const folderName = /^step-(\d{6})$/;
 const halfWritten = /^step-\d{6}\.tmp-/;
+
+/** The state after `step` (0-based), complete. */
+export interface StepFolder { step: number; folder: string }
+
+/** The validated step with the highest mean reward on the validation tasks, the earliest on a tie; null where none has one. */
+export function bestStep(steps: readonly Pick<StepMetrics, 'step' | 'val_reward'>[]): number | null {
+  const validated = steps.filter((step) => step.val_reward !== null);
+  return validated.length === 0 ? null : validated.reduce((best, step) => (step.val_reward! > best.val_reward! ? step : best)).step;
+}
 
 /**
  * The checkpoints of one run: `step-000012` is the state after step 12 (0-based). The policy writes a folder under a
@@ -22,12 +31,12 @@ export class Checkpoints {
   }
 
   /** The complete checkpoints, oldest first. */
-  list(): Checkpoint[] {
+  list(): StepFolder[] {
     return this.#steps().map((step) => ({ step, folder: this.#path(step) }));
   }
 
   /** The last complete checkpoint; null when there is none. */
-  latest(): Checkpoint | null {
+  latest(): StepFolder | null {
     return this.list().at(-1) ?? null;
   }
 
@@ -52,11 +61,14 @@ export class Checkpoints {
     return null;
   }
 
-  /** Saves the state after `step` and deletes all but the newest `keepLast`. */
-  async save(policy: Policy, step: number): Promise<void> {
+  /**
+   * Saves the state after `step` and deletes all but the newest `keepLast` and that of `best`, the step that validated best so far.
+   * Nothing is deleted before the new one is on disk, so that a crash between the two costs neither; the next save deletes what it left.
+   */
+  async save(policy: Policy, step: number, best: number | null = null): Promise<void> {
     mkdirSync(this.#folder, { recursive: true });
     await policy.save(this.#path(step), { resumable: true });
-    for (const old of this.#steps().slice(0, -this.#keepLast)) rmSync(this.#path(old), { recursive: true, force: true });
+    for (const old of this.#steps().slice(0, -this.#keepLast)) if (old !== best) rmSync(this.#path(old), { recursive: true, force: true });
   }
 
   #steps(): number[] {

@@ -28,9 +28,11 @@ function trainText(result: TrainResult): string {
     result.difference === null ? 'difference: fewer than two tasks were scored on both sides, so none can be given' : differenceLine(result.difference),
     '',
     `${result.steps} steps in ${duration(result.wall_s)} · run ${result.run_id}`,
-    `Trained model: ${result.checkpoint}`,
+    `Trained model: ${result.checkpoint}${isLast(result) ? '' : ` (of step ${result.checkpoint_step! + 1}, which validated best)`}`,
   ].join('\n');
 }
+
+function isLast({ checkpoint_step, steps }: TrainResult): boolean { return (checkpoint_step ?? steps - 1) === steps - 1; }
 
 function evalText(result: EvalResult): string {
   const columns: [string, Score][] = [['policy', result.policy], ...(result.against ? [['against', result.against] as [string, Score]] : [])];

@@ -20,12 +20,12 @@ export function wholeWeights(b: GraphBuilder, value: (name: string) => Value): W
 export type Attention = (projections: { query: Value; key: Value; value: Value; layer: number }) => Value;
 
 /**
- * Decoder up to and including the final norm: tokens int32 [B, T] -> hidden states [N, hidden] at `rows` int32 [N], flat indices b·T + t.
+ * Decoder up to and including the final norm: tokens int32 [B, T] -> hidden states [N, hidden] at `rows` int32 [N], flat indices b·T + t; or [B, T, hidden] when `rows` is null.
  * Pre-norm blocks of grouped-query attention and a gated feed-forward. The last block's feed-forward runs for `rows` alone.
  */
-export function decoder(b: GraphBuilder, config: DecoderConfig, weight: Weights, tokens: Value, attention: Attention, rows: Value): Value {
+export function decoder(b: GraphBuilder, config: DecoderConfig, weight: Weights, tokens: Value, attention: Attention, rows: Value | null): Value {
   const { qkNorm, sandwichNorms, normOffset, activation, scaledEmbeddings } = layouts[config.family];
-  const select = (value: Value) => b.gather(b.reshape(value, [-1, value.shape.at(-1) as number]), rows);
+  const select = (value: Value) => (rows ? b.gather(b.reshape(value, [-1, value.shape.at(-1) as number]), rows) : value);
   const rmsNorm = (value: Value, w: Value) => b.rmsNorm(value, normOffset === 0 ? w : b.add(w, normOffset), config.normEps);
   let x = weight.rows('model.embed_tokens.weight', tokens);
   if (scaledEmbeddings) x = b.mul(x, Math.sqrt(config.hidden));

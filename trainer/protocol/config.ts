@@ -62,7 +62,11 @@ export const TrainConfig = z.strictObject({
   runner: RunnerConfig.prefault({}),
   seed: z.number().int().default(0).describe('The same seed gives the same run.'),
   threads: z.number().int().min(1).max(256).optional().describe("Threads of the engine; default: the machine's physical cores."),
-  checkpoints: z.strictObject({ keep_last: z.number().int().min(1).default(2).describe('How many checkpoints are kept.'), every: z.number().int().min(1).default(1).describe('A checkpoint after every n steps.') }).prefault({}),
+  checkpoints: z.strictObject({
+    keep_last: z.number().int().min(1).default(2).describe('How many checkpoints are kept, besides that of the step that validated best (max_actor_ckpt_to_keep of verl, save_total_limit of TRL).'),
+    every: z.number().int().min(1).default(1).describe('A checkpoint after every n steps.'),
+    load_best_model_at_end: z.boolean().default(false).describe('The trained model is that of the step with the best reward on the validation tasks, and not of the last step. Needs test_freq above 0.'),
+  }).prefault({}),
 });
 export type TrainConfig = z.infer<typeof TrainConfig>;
 

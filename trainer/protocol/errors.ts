@@ -6,6 +6,7 @@ export type ErrorCode =
   | 'agent' // the user's agent cannot be loaded or started
   | 'environment' // something on this machine is missing or unusable (interpreter, native module, port)
   | 'upstream' // a model server failed or refused
+  | 'hub_access' // the Hugging Face hub does not give out a model to this token, or without one
   | 'numeric' // a non-finite number where training cannot go on
   | 'cancelled'
   | 'internal';

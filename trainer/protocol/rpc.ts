@@ -41,6 +41,9 @@ export const StartRun = z.object({
 });
 export type StartRun = z.infer<typeof StartRun>;
 
+/** No message shows the value that was wrong. */
+const HubToken = z.string().regex(/^[!-~]+$/, 'must be a token as the hub gives it, without spaces');
+
 /** Params and result of each method. */
 export const rpcMethods = {
   'runs.start': { params: StartRun, result: Run },
@@ -79,6 +82,8 @@ export const rpcMethods = {
   'models.probe': { params: ProbeRequest, result: EndpointCapabilities },
   /** Model servers that answer on this machine (Ollama, LM Studio). */
   'models.discover': { params: z.object({}), result: z.array(FoundServer) },
+  /** The token of an account at the Hugging Face hub, for downloads from now on; null forgets it. It stays in memory: it is written nowhere. */
+  'hub.set_token': { params: z.object({ token: HubToken.nullable() }), result: z.object({}) },
   /** The answer to an Ask of this connection. */
   'models.answer': { params: Answer, result: z.object({}) },
   /** Prepares one rollout and waits for the debugger's worker, which must come within two minutes. Ends when the worker does. */

@@ -24,6 +24,8 @@ export const Run = z.object({
   end_time: z.number().nullable(),
   /** Why it failed or was interrupted. */
   error: z.string().nullable(),
+  /** The kind of that error, where it has one. */
+  error_code: z.string().nullish(),
   /** The object the CLI prints with --json, once there is one. */
   result: z.unknown().nullable(),
   /** `pausing`: no new rollout begins, what is under way finishes first; `paused`: nothing moves. Otherwise null or absent. */
@@ -34,7 +36,14 @@ export const Run = z.object({
 export type Run = z.infer<typeof Run>;
 
 /** A complete checkpoint: the state after `step` (0-based). */
-export const Checkpoint = z.object({ step: z.number().int(), folder: z.string() });
+export const Checkpoint = z.object({
+  step: z.number().int(),
+  folder: z.string(),
+  /** Mean reward on the validation tasks; null where the step was not validated. */
+  val_reward: z.number().nullable().default(null),
+  /** Whether it validated best of all steps so far. */
+  best: z.boolean().default(false),
+});
 export type Checkpoint = z.infer<typeof Checkpoint>;
 
 export const funnelStages = ['rollouts', 'calls', 'with_token_ids', 'scored', 'trainable', 'used'] as const;
@@ -125,6 +134,7 @@ export const TrainResult = z.object({
   after: Score,
   difference: Difference.nullable(), // null when fewer than two tasks were scored on both sides
   checkpoint: z.string(), // folder in Hugging Face layout
+  checkpoint_step: z.number().int().nullish(), // the step (0-based) after which it was the policy; absent in results of older versions
   wall_s: z.number(),
 });
 export type TrainResult = z.infer<typeof TrainResult>;

@@ -52,7 +52,7 @@ export async function withBackend<T>(session: Session, name: string, source: Mod
 
 /** Opens a local policy (a model of the hub is downloaded if it is not here), serves it under `name` while `use` runs, and closes it. */
 export async function withPolicy<T>(session: Session, name: string, source: { folder: string; threads: number | undefined; lora?: OpenPolicyOptions['lora'] }, use: (model: { modelName: string; policy: Policy }) => Promise<T>): Promise<T> {
-  const policy = await openPolicy(source.folder, { threads: source.threads, lora: source.lora ?? null, signal: session.signal, onProgress: downloadNotices(session, source.folder) });
+  const policy = await openPolicy(source.folder, { threads: source.threads, lora: source.lora ?? null, signal: session.signal, token: session.hubToken(), onProgress: downloadNotices(session, source.folder) });
   try {
     return await served(session, name, policy.chat, ({ modelName }) => use({ modelName, policy }));
   } finally {

@@ -37,6 +37,7 @@ export function checkConfig(value: unknown, source: string): TrainConfig {
   const { algorithm } = parsed.data;
   if (algorithm === 'grpo') checkGrpo(parsed.data, source);
   else if (!parsed.data[algorithm]) throw new TrainerError('bad_input', `${source}: "algorithm" is "${algorithm}", which learns from examples: give "${algorithm}": {"data": ...}.`);
+  if (parsed.data.checkpoints.load_best_model_at_end && parsed.data[algorithm]?.test_freq === 0) throw new TrainerError('bad_input', `${source}: checkpoints.load_best_model_at_end looks for the best of the validated steps, but ${algorithm}.test_freq is 0: give the number of steps between validations.`);
   return parsed.data;
 }
 

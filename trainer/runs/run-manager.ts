@@ -3,7 +3,7 @@ import path from 'node:path';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
 import type { DebugLaunch, DebugRequest, ModelsAgain } from '../protocol/endpoints.ts';
 import { StartRun } from '../protocol/rpc.ts';
-import { Checkpoints } from '../algorithms/checkpoints.ts';
+import { bestStep, Checkpoints } from '../algorithms/checkpoints.ts';
 import type { Checkpoint, Run } from '../protocol/run.ts';
 import { OptimizeRequest, type Candidate } from '../protocol/optimize.ts';
 import type { Prompt } from '../protocol/prompts.ts';
@@ -41,6 +41,8 @@ export class RunManager {
   readonly #active = new Map<string, ActiveRun>();
   readonly #manager = newManager();
   readonly searches: Searches;
+  /** For models of the Hugging Face hub; null: what the trainer's environment has. */
+  hubToken: string | null = null;
 
   constructor(context: RunContext) {
     this.#context = context;
@@ -139,7 +141,10 @@ export class RunManager {
 
   /** Complete checkpoints of a run, oldest first; none of a run that trains nothing. */
   checkpoints(run_id: string): Checkpoint[] {
-    return new Checkpoints(checkpointFolder(runFolder(this.#context.workspace, run_id)), 1).list();
+    const steps = this.#context.store.listSteps(run_id);
+    const best = bestStep(steps);
+    return new Checkpoints(checkpointFolder(runFolder(this.#context.workspace, run_id)), 1).list()
+      .map((checkpoint) => ({ ...checkpoint, val_reward: steps.find(({ step }) => step === checkpoint.step)?.val_reward ?? null, best: checkpoint.step === best }));
   }
 
   /** Removes an ended run from the store, and its files. Throws TrainerError 'conflict' while it goes on. */
@@ -207,7 +212,7 @@ export class RunManager {
     const prepared = run.kind === 'optimize' ? resumeOptimize(run, request, this.#context, editor) : prepareResume(run, request, workspace);
     claim(runFolder(workspace, run_id), this.#manager);
     store.cancelRollouts({ run_id }); // of the interrupted step: made anew with the same seeds
-    const resumed = store.updateRun(run_id, { status: 'running', phase: 'starting', end_time: null, error: null, result: null });
+    const resumed = store.updateRun(run_id, { status: 'running', phase: 'starting', end_time: null, error: null, error_code: null, result: null });
     this.#launch(resumed, prepared);
     return resumed;
   }
@@ -217,7 +222,7 @@ export class RunManager {
     const controller = new AbortController();
     const control = new RunControl(this.#context.store, run_id);
     const stall = new StallWatch(this.#context, run_id);
-    const session: Session = { ...this.#context, run_id, folder, control, searches: this.searches, signal: controller.signal };
+    const session: Session = { ...this.#context, run_id, folder, control, searches: this.searches, hubToken: () => this.hubToken, signal: controller.signal };
     const ended = Promise.resolve() // the caller hears of the start before the run does anything
       .then(() => prepared.execute(session))
       .then((result): Partial<Run> => ({ status: 'succeeded', phase: 'done', result }), (error: unknown) => endedBadly(session, kind, error))
@@ -272,5 +277,5 @@ function endedBadly(session: Session, kind: Run['kind'], error: unknown): Partia
   if (!(error instanceof TrainerError) && error instanceof Error) notice(session, 'warning', `Unexpected error: ${error.stack ?? error.message}`);
   const said = messageOf(error);
   const advice = kind === 'optimize' && session.store.getSearch(session.run_id) ? `${/[.!?]$/.test(said) ? '' : '.'} What was measured is kept: continue with ${resumeCommand({ kind, run_id: session.run_id })}` : '';
-  return { status: 'failed', error: `${said}${advice}` };
+  return { status: 'failed', error: `${said}${advice}`, ...(error instanceof TrainerError ? { error_code: error.code } : {}) };
 }

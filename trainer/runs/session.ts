@@ -16,8 +16,14 @@ export interface RunContext {
   workspace: string;
 }
 
+/** What a run needs beyond that, from whoever asks for it. */
+export interface RunSecrets {
+  /** Of an account at the Hugging Face hub, as a client has given it; in memory alone. */
+  hubToken(): string | null;
+}
+
 /** One run while it runs. */
-export interface Session extends RunContext {
+export interface Session extends RunContext, RunSecrets {
   run_id: string;
   /** Folder of the run's files. */
   folder: string;

@@ -6,7 +6,7 @@ import { evaluate, evaluationNotices, type Evaluation } from '../algorithms/eval
 import { trainGrpo } from '../algorithms/grpo.ts';
 import { trainOnExamples, type ExampleSet } from '../algorithms/train-examples.ts';
 import type { RolloutSource } from '../algorithms/rollouts.ts';
-import type { TrainingJob } from '../algorithms/training-job.ts';
+import { loadBest, type TrainingJob } from '../algorithms/training-job.ts';
 import { describeSelfCheck, selfCheck } from '../algorithms/self-check.ts';
 import { compare } from '../evaluation/compare.ts';
 import { fingerprintModel } from '../policy/fingerprint.ts';
@@ -87,7 +87,7 @@ async function executeTrain(session: Session, plan: TrainPlan): Promise<TrainRes
     if (config.model.lora_rank > 0) notice(session, 'info', describeLora(config.model, policy.info));
     rememberOrigin(session, plan, { fingerprint: data.fingerprint, examples: examples?.fingerprint ?? null, model: await fingerprintModel(plan.policyFolder) });
     return withAgents(session, plan.agent, config.runner, () => modelName, async (signal) => {
-      const { before, after } = await train({ ...session, signal }, config, data, policy, examples?.set ?? null);
+      const { before, after, step } = await train({ ...session, signal }, config, data, policy, examples?.set ?? null);
       const comparison = compare(before.scores, after.scores, config.seed);
       notice(session, 'info', describeComparison(comparison));
       return {
@@ -97,6 +97,7 @@ async function executeTrain(session: Session, plan: TrainPlan): Promise<TrainRes
         after: comparison.after,
         difference: comparison.difference,
         checkpoint: path.join(folder, 'policy'),
+        checkpoint_step: step,
         wall_s: (performance.now() - began) / 1000, // of a resumed run: since it was resumed
       };
     });
@@ -104,7 +105,7 @@ async function executeTrain(session: Session, plan: TrainPlan): Promise<TrainRes
 }
 
 /** Self-check, evaluation, training, evaluation. A resumed run takes over what was finished. */
-async function train(session: Session, config: TrainConfig, data: TrainData, policy: Policy, examples: ExampleSet | null): Promise<{ before: Evaluation; after: Evaluation }> {
+async function train(session: Session, config: TrainConfig, data: TrainData, policy: Policy, examples: ExampleSet | null): Promise<{ before: Evaluation; after: Evaluation; step: number }> {
   const { store, run_id, signal, folder } = session;
   const source: RolloutSource = { store, run_id, backend: run_id, limits: config.runner, signal };
   const measure = async (label: 'before' | 'after'): Promise<Evaluation> => {
@@ -137,11 +138,12 @@ async function train(session: Session, config: TrainConfig, data: TrainData, pol
     notice: (level, message) => notice(session, level, message),
   };
   await (examples ? trainOnExamples(job, examples) : trainGrpo({ ...job, train: data.train }));
+  const step = await loadBest(job, stepsOf(config)!);
   const result = path.join(folder, 'policy');
   rmSync(result, { recursive: true, force: true }); // of an attempt that was interrupted in its last evaluation
   await policy.save(result, { resumable: false });
 
-  return { before, after: await measure('after') };
+  return { before, after: await measure('after'), step };
 }
 
 function needsReference({ algorithm, grpo }: TrainConfig): boolean {

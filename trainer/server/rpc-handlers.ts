@@ -53,6 +53,10 @@ export const handlers: Handlers = {
   'annotations.get': ({ annotations }) => annotations.read(),
   'models.probe': ({ probes }, params) => probes.get(params),
   'models.discover': () => discoverServers(),
+  'hub.set_token': ({ runs }, { token }) => {
+    runs.hubToken = token;
+    return {};
+  },
   'models.answer': ({ asks }, params) => {
     asks.answer(params);
     return {};

@@ -28,8 +28,8 @@ function curve(steps: StepMetrics[]): unknown[] {
 }
 
 function outcome(run: Run): unknown {
-  const { before, after, difference, steps } = TrainResult.parse(run.result);
-  return { before, after, difference, steps };
+  const { before, after, difference, steps, checkpoint_step } = TrainResult.parse(run.result);
+  return { before, after, difference, steps, checkpoint_step };
 }
 
 describe('training runs', function () {
@@ -130,14 +130,17 @@ describe('training runs', function () {
     assert.deepEqual(readdirSync(path.join(a.checkpoint, 'adapter')), ['adapter_config.json', 'adapter_model.safetensors']);
   });
 
-  it('killed with -9 in mid-training and resumed, it ends as if nothing had happened', async () => {
-    const withReference = { grpo: { ...config.grpo, kl_loss_coef: 0.05 } };
-    const whole = await workspace(withReference);
+  const killed: Record<string, object> = {
+    'with a reference model': { grpo: { ...config.grpo, kl_loss_coef: 0.05 } },
+    'when the best of its checkpoints is kept': { grpo: { ...config.grpo, test_freq: 1 }, checkpoints: { keep_last: 1, load_best_model_at_end: true } },
+  };
+  for (const [when, overrides] of Object.entries(killed)) it(`killed with -9 in mid-training and resumed, it ends as if nothing had happened, ${when}`, async () => {
+    const whole = await workspace(overrides);
     const trainer = await open(whole);
     const expected = await train(trainer);
-    assert.ok(trainer.store.listSteps(expected.run_id).at(-1)!.kl! > 0);
+    const checkpoints = trainer.runs.checkpoints(expected.run_id).map(({ folder, ...rest }) => ({ ...rest, weights: weights(folder) }));
 
-    const made = await workspace(withReference);
+    const made = await workspace(overrides);
     const child = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(new URL('training-process.ts', import.meta.url)), made.folder], { stdio: ['ignore', 'pipe', 'inherit'] });
     let run_id = '';
     for await (const line of createInterface({ input: child.stdout })) {
@@ -150,13 +153,30 @@ describe('training runs', function () {
 
     const next = await open(made);
     assert.equal(next.store.getRun(run_id)?.status, 'interrupted');
-    const before = next.store.listRollouts({ run_id, mode: 'val' }).map((rollout) => rollout.rollout_id);
+    const evaluated = () => next.store.listRollouts({ run_id, mode: 'val' }).filter(({ step }) => step === null).length;
+    const before = evaluated();
     const resumed = await train(next, { resume: run_id });
     assert.deepEqual(curve(next.store.listSteps(run_id)), curve(trainer.store.listSteps(expected.run_id)));
     assert.deepEqual(outcome(resumed), outcome(expected));
     assert.deepEqual(weights(TrainResult.parse(resumed.result).checkpoint), weights(TrainResult.parse(expected.result).checkpoint));
-    assert.equal(next.store.listRollouts({ run_id, mode: 'val' }).length - before.length, 6, 'the evaluation before is not repeated');
+    assert.deepEqual(next.runs.checkpoints(run_id).map(({ folder, ...rest }) => ({ ...rest, weights: weights(folder) })), checkpoints);
+    assert.equal(evaluated() - before, 6, 'the evaluation before is not repeated');
     assert.throws(() => next.runs.start({ kind: 'train', resume: run_id }), (error) => error instanceof TrainerError && error.code === 'conflict');
+  });
+
+  it('with load_best_model_at_end the trained model is that of the checkpoint that validated best', async () => {
+    const made = await workspace({ grpo: { ...config.grpo, steps: 5, test_freq: 1, lr: 0.05 }, checkpoints: { keep_last: 1, load_best_model_at_end: true } });
+    const trainer = await open(made);
+    const run = await train(trainer);
+    const { checkpoint, checkpoint_step, after } = TrainResult.parse(run.result);
+    const kept = trainer.runs.checkpoints(run.run_id);
+    const best = kept.find((each) => each.best)!;
+    const validated = trainer.store.listSteps(run.run_id).map((step) => step.val_reward!);
+    assert.equal(best.val_reward, Math.max(...validated));
+    assert.equal(best.step, validated.indexOf(best.val_reward));
+    assert.deepEqual([checkpoint_step, after.mean_reward], [best.step, best.val_reward]);
+    assert.deepEqual(weights(checkpoint), weights(best.folder));
+    assert.deepEqual(kept.map(({ step }) => step), [...new Set([best.step, 4])]);
   });
 
   it('cancelled, it keeps its checkpoint and can be resumed; a closed trainer leaves it interrupted', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Checkpoints } from '../../../trainer/algorithms/checkpoints.ts';
+import { bestStep, Checkpoints } from '../../../trainer/algorithms/checkpoints.ts';
 import { TrainerError } from '../../../trainer/protocol/errors.ts';
 import type { Policy } from '../../../trainer/protocol/policy.ts';
 
@@ -19,6 +19,22 @@ describe('checkpoints', () => {
     for (const step of [0, 1, 9, 10]) await checkpoints.save(policy, step);
     assert.equal(checkpoints.latest()?.step, 10);
     assert.deepEqual(readdirSync(path.join(folder, 'deep', 'checkpoints')).sort(), ['step-000009', 'step-000010']);
+  });
+
+  it('keeps the best as well, however old it is', async () => {
+    const checkpoints = new Checkpoints(folder, 1);
+    for (const [step, best] of [[0, 0], [1, 1], [2, 1], [3, 1]] as const) await checkpoints.save(policy, step, best);
+    assert.deepEqual(readdirSync(folder).sort(), ['step-000001', 'step-000003']);
+    await checkpoints.save(policy, 4, 4);
+    assert.deepEqual(readdirSync(folder), ['step-000004']);
+  });
+
+  it('the best step is the earliest of those with the highest validated reward', () => {
+    const steps = (...rewards: (number | null)[]) => rewards.map((val_reward, step) => ({ step, val_reward }));
+    assert.equal(bestStep([]), null);
+    assert.equal(bestStep(steps(null, null)), null);
+    assert.equal(bestStep(steps(null, -1, null, -2)), 1);
+    assert.equal(bestStep(steps(0.1, 0.7, 0.7, null, 0.2)), 1);
   });
 
   it('does not take a half-written folder for a checkpoint', () => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Checkpoints } from '../../../trainer/algorithms/checkpoints.ts';
 import { trainGrpo, type GrpoJob } from '../../../trainer/algorithms/grpo.ts';
+import { loadBest } from '../../../trainer/algorithms/training-job.ts';
 import { TrainConfig } from '../../../trainer/protocol/config.ts';
 import { TrainerError } from '../../../trainer/protocol/errors.ts';
 import type { Policy, TrainRow, UpdateMetrics, UpdateSettings } from '../../../trainer/protocol/policy.ts';
@@ -25,7 +26,9 @@ class NotingPolicy implements Pick<Policy, 'version' | 'update' | 'save'> {
     this.updates.push({ mini_batches, settings });
     return { loss: 0.1, kl: null, entropy: 1, clip_fraction: 0, grad_norm: 2, ratio_deviation: this.ratioDeviation, logprob_max_diff: 0, trained_tokens: mini_batches.flat().length };
   }
+  readonly restored: string[] = [];
   async save(folder: string): Promise<void> { mkdirSync(folder); }
+  async restore(folder: string): Promise<void> { this.restored.push(path.basename(folder)); }
 }
 
 describe('GRPO loop', () => {
@@ -55,7 +58,7 @@ describe('GRPO loop', () => {
     const job: GrpoJob = {
       source: { store, run_id: 'ru-1', backend: 'b', limits: config.runner, signal: controller.signal },
       policy: policy as unknown as Policy, train: tasks, validation: tasks.slice(0, 2), config,
-      checkpoints: new Checkpoints(path.join(folder, `c${stores.length}`), 2), firstStep: 0, evaluation_s: 100,
+      checkpoints: new Checkpoints(path.join(folder, `c${stores.length}`), config.checkpoints.keep_last), firstStep: 0, evaluation_s: 100,
       paused_s: () => 0,
       notice: (level, message) => notices.push(`${level}: ${message}`),
     };
@@ -93,7 +96,7 @@ describe('GRPO loop', () => {
     const whole = setUp();
     await trainGrpo(whole.job);
     const half = setUp();
-    half.job.config = { ...half.job.config, checkpoints: { keep_last: 2, every: 2 } };
+    half.job.config = { ...half.job.config, checkpoints: { ...half.job.config.checkpoints, every: 2 } };
     half.policy.update = async function (this: NotingPolicy, rows, settings) {
       if (this.version === 3) throw new TrainerError('internal', 'killed');
       return NotingPolicy.prototype.update.call(this, rows, settings);
@@ -207,6 +210,70 @@ describe('GRPO loop', () => {
     await trainGrpo(job);
     assert.deepEqual(store.listSteps('ru-1').map((step) => step.val_reward === null), [true, false, true, true]);
     assert.equal(store.listRollouts({ run_id: 'ru-1', mode: 'val' }).length, 2);
+  });
+
+  describe('the best checkpoint', () => {
+    const validated = [0.2, 0.9, 0.9, 0.5];
+    const behave = (rollout: AttemptedRollout): ScriptedEnd => (rollout.mode === 'val' ? { outcome: 'scored', reward: validated[rollout.step!]!, calls: [] } : bySeed(rollout));
+    const looking = (more: object = {}) => setUp({ test_freq: 1 }, behave, { checkpoints: { load_best_model_at_end: true, keep_last: 1, ...more } });
+    const kept = ({ job }: { job: GrpoJob }) => job.checkpoints.list().map(({ step }) => step);
+
+    it('is kept beside the newest, the earlier one on a tie, and loaded at the end', async () => {
+      const run = looking();
+      await trainGrpo(run.job);
+      assert.deepEqual(run.store.listSteps('ru-1').map((step) => step.val_reward), validated);
+      assert.deepEqual(kept(run), [1, 3]);
+      assert.equal(await loadBest(run.job, 4), 1);
+      assert.deepEqual(run.policy.restored, ['step-000001']);
+      assert.match(run.notices.at(-1)!, /^info: The model of step 2 of 4 is kept/);
+    });
+
+    it('is kept, but not loaded, when that is not asked for', async () => {
+      const run = looking({ load_best_model_at_end: false });
+      await trainGrpo(run.job);
+      assert.deepEqual(run.store.listSteps('ru-1').map((step) => step.val_reward), [0.2, 0.9, 0.9, null]);
+      assert.deepEqual(kept(run), [1, 3]);
+      assert.equal(await loadBest(run.job, 4), 3);
+      assert.deepEqual(run.policy.restored, []);
+    });
+
+    it('is kept after a step that is otherwise not to be kept', async () => {
+      const run = looking({ every: 3 });
+      await trainGrpo(run.job);
+      assert.deepEqual(kept(run), [1, 3]);
+    });
+
+    it('is not lost, nor another taken for it, wherever a run is killed', async () => {
+      for (const dies of ['before the checkpoint', 'before old ones are deleted', 'after all'] as const) {
+        for (const at of [0, 1, 2, 3]) {
+          const run = looking();
+          const save: Checkpoints['save'] = run.job.checkpoints.save.bind(run.job.checkpoints);
+          run.job.checkpoints.save = async (policy, step, best) => {
+            if (step !== at) return save(policy, step, best);
+            if (dies === 'before old ones are deleted') mkdirSync(path.join(folder, `c${stores.length}`, `step-00000${step}`), { recursive: true });
+            if (dies === 'after all') await save(policy, step, best);
+            throw new TrainerError('internal', 'killed');
+          };
+          await assert.rejects(trainGrpo(run.job), /killed/);
+          const last = run.job.checkpoints.latest()?.step ?? -1;
+          assert.ok(at < 2 || kept(run).includes(1), `${dies} of step ${at}`);
+          run.store.supersedeRollouts('ru-1', last + 1);
+          run.job.checkpoints.save = save;
+          await trainGrpo({ ...run.job, firstStep: last + 1 });
+          // What was left over goes with the next save; after the last there is none.
+          assert.deepEqual(kept(run), at === 3 && dies === 'before old ones are deleted' ? [1, 2, 3] : [1, 3], `${dies} of step ${at}`);
+          assert.equal(await loadBest(run.job, 4), 1);
+        }
+      }
+    });
+
+    it('that is damaged is said, and the last step\'s model kept', async () => {
+      const run = looking();
+      await trainGrpo(run.job);
+      run.policy.restore = () => Promise.reject(new TrainerError('bad_input', 'cut off'));
+      assert.equal(await loadBest(run.job, 4), 3);
+      assert.match(run.notices.at(-1)!, /^warning: Step 2 validated best, but its model cannot be loaded.*cut off/);
+    });
   });
 
   it('refuses to begin when sampler and trainer disagree, and warns when they drift apart later', async () => {

@@ -32,9 +32,12 @@ describe('the runs view', () => {
   });
 
   it('lists under a run its outcome, checkpoints (newest first) and configuration', () => {
-    const nodes = detailNodes('/w', entry(aRun('train', { status: 'cancelled', end_time: aRun('train').create_time + 90 }), { steps: [aStep(0)] }), [{ step: 1, folder: '/w/c/step-000001' }, { step: 3, folder: '/w/c/step-000003' }]);
+    const nodes = detailNodes('/w', entry(aRun('train', { status: 'cancelled', end_time: aRun('train').create_time + 90 }), { steps: [aStep(0)] }), [
+      { step: 0, folder: '/w/c/step-000000', val_reward: 0.5, best: true }, { step: 1, folder: '/w/c/step-000001', val_reward: 0.25, best: false }, { step: 3, folder: '/w/c/step-000003', val_reward: null, best: false },
+    ]);
     assert.deepEqual(nodes.map(({ label, description }) => [label, description]), [
-      ['Cancelled', '1 min 30 s'], ['Step 1', 'reward 0.430 · entropy 0.61'], ['Checkpoint after step 4', 'step-000003'], ['Checkpoint after step 2', 'step-000001'], ['Configuration', ''],
+      ['Cancelled', '1 min 30 s'], ['Step 1', 'reward 0.430 · entropy 0.61'], ['Checkpoint after step 4', 'step-000003'], ['Checkpoint after step 2', 'step-000001 · validation reward 0.250'],
+      ['Checkpoint after step 1', 'step-000000 · best validation reward 0.500'], ['Configuration', ''],
     ]);
     assert.equal(nodes[2]?.path, '/w/c/step-000003');
     assert.equal(new Set(nodes.map(({ key }) => key)).size, nodes.length);

@@ -82,6 +82,13 @@ describe('configuration file', () => {
     assert.equal(loadConfig(write({ ...minimal, grpo: { group_size: 1, adv_estimator: 'reinforce_plus_plus' } })).config.grpo.group_size, 1);
   });
 
+  it('refuses to look for the best step where none is validated', () => {
+    const best = (settings: object) => ({ ...minimal, checkpoints: { load_best_model_at_end: true }, ...settings });
+    assert.match(refused(best({})), /load_best_model_at_end .* but grpo.test_freq is 0/);
+    assert.match(refused(best({ algorithm: 'sft', sft: { data: 'x.jsonl' }, grpo: { test_freq: 1 } })), /but sft.test_freq is 0/);
+    assert.equal(loadConfig(write(best({ grpo: { test_freq: 5 } }))).config.checkpoints.load_best_model_at_end, true);
+  });
+
   it('an algorithm that learns from examples needs them; steps are those of the algorithm', () => {
     assert.match(refused({ ...minimal, algorithm: 'sft' }), /"algorithm" is "sft", which learns from examples: give "sft": \{"data": \.\.\.\}/);
     assert.match(refused({ ...minimal, algorithm: 'ppo' }), /"algorithm"/);

@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { TrainerError } from '../../protocol/errors.ts';
-import { anyDim, type Tensor, type ValueType } from '../tensor.ts';
+import type { Tensor } from '../tensor.ts';
+import type { DynamicType } from './dynamic-axes.ts';
 import type { OnnxModel } from './model-proto.ts';
 
 /**
- * One model for all sizes, from two that should be the same computation at different ones: axes of inputs and outputs that differ become `anyDim`.
+ * One model for all sizes, from two that should be the same computation at different ones: axes of inputs and outputs that differ become dynamic.
  * Throws `internal` where anything else differs: an operator that writes a size into the model, or a table made for one.
  */
 export function generalize(a: OnnxModel, b: OnnxModel): OnnxModel {
@@ -32,11 +33,11 @@ function canonicalNames(a: OnnxModel, b: OnnxModel): (name: string) => string {
   return (name) => names.get(name) ?? name;
 }
 
-function merged(a: ReadonlyMap<string, ValueType>, b: ReadonlyMap<string, ValueType>): Map<string, ValueType> {
+function merged(a: ReadonlyMap<string, DynamicType>, b: ReadonlyMap<string, DynamicType>): Map<string, DynamicType> {
   return new Map([...a].map(([name, { dtype, shape }]) => {
     const other = b.get(name);
     if (other?.dtype !== dtype || other.shape.length !== shape.length) throw different(`the type of ${name}`);
-    return [name, { dtype, shape: shape.map((dim, i) => (dim === other.shape[i] ? dim : anyDim)) }];
+    return [name, { dtype, shape: shape.map((dim, i) => (dim === other.shape[i] ? dim : `${name} ${i}`)) }];
   }));
 }
 

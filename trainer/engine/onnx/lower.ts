@@ -1,19 +1,21 @@
 import { TrainerError } from '../../protocol/errors.ts';
 import type { Call, Graph, Value } from '../graph.ts';
 import { reachableCalls } from '../reachable.ts';
+import { dynamicType, type DynamicAxis } from './dynamic-axes.ts';
 import { OnnxEmitter } from './emitter.ts';
 import type { OnnxModel, OnnxNode } from './model-proto.ts';
 import type { ProviderProfile } from './profile.ts';
 
-/** Lowers a graph to ONNX operators. Only what the outputs reach is emitted; unused inputs stay declared. */
-export function lower(graph: Graph, profile: ProviderProfile): OnnxModel {
+/** Lowers a graph to ONNX operators. Only what the outputs reach is emitted; unused inputs stay declared. Axes are static but for the `axes` given. */
+export function lower(graph: Graph, profile: ProviderProfile, axes: readonly DynamicAxis[] = []): OnnxModel {
   if (graph.outputs.size === 0) throw new TrainerError('internal', 'compile: the graph has no outputs; name one with output()');
-  const emitter = new OnnxEmitter(profile);
+  const emitter = new OnnxEmitter(profile, axes);
   const names = new Map<Value, string>();
   for (const [name, value] of graph.inputs) names.set(value, name);
   for (const call of reachableCalls(graph)) lowerCall(emitter, call, names);
   const nodes = nameOutputs(emitter, graph, names);
-  return { nodes, initializers: emitter.initializers, inputs: graph.inputs, outputs: graph.outputs };
+  const types = (values: ReadonlyMap<string, Value>) => new Map([...values].map(([name, value]) => [name, dynamicType(value, axes)]));
+  return { nodes, initializers: emitter.initializers, inputs: types(graph.inputs), outputs: types(graph.outputs) };
 }
 
 function lowerCall(emitter: OnnxEmitter, call: Call, names: Map<Value, string>): void {

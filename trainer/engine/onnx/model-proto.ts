@@ -1,5 +1,6 @@
 import protobuf from 'protobufjs/minimal.js';
-import { anyDim, elementCount, type DType, type Tensor, type ValueType } from '../tensor.ts';
+import { elementCount, type DType, type Tensor } from '../tensor.ts';
+import type { DynamicType } from './dynamic-axes.ts';
 
 type Writer = protobuf.Writer;
 type WriteBody = (w: Writer) => void;
@@ -23,15 +24,17 @@ export interface OnnxNode {
 export interface OnnxModel {
   readonly nodes: readonly OnnxNode[];
   readonly initializers: ReadonlyMap<string, Tensor>;
-  readonly inputs: ReadonlyMap<string, ValueType>;
-  readonly outputs: ReadonlyMap<string, ValueType>;
+  readonly inputs: ReadonlyMap<string, DynamicType>;
+  readonly outputs: ReadonlyMap<string, DynamicType>;
 }
 
-/** Weights kept outside the protobuf, whose limit is 2 GB: ONNX Runtime takes them by name from memory. */
-export interface ExternalData {
-  readonly path: string;
+/** Weights kept outside the protobuf, whose limit is 2 GB: ONNX Runtime takes them by name from memory, or from a file beside the model. */
+export interface ExternalData extends Place {
   readonly data: Uint8Array;
 }
+
+/** Where the bytes of an initializer are found: `path` relative to the model, `offset` in bytes. */
+export interface Place { readonly path: string; readonly offset: number }
 
 /** Below this an initializer is stored inline. */
 const EXTERNAL_FROM_BYTES = 64 * 1024;
@@ -40,8 +43,8 @@ export function onnxElementType(dtype: DType): number {
   return elementTypes[dtype];
 }
 
-/** Serialises a model as ONNX ModelProto bytes, its large initializers beside it. */
-export function encodeModel(model: OnnxModel): { bytes: Uint8Array; external: ExternalData[] } {
+/** Serialises a model as ONNX ModelProto bytes, its large initializers beside it, each under its own name unless `place` says otherwise. */
+export function encodeModel(model: OnnxModel, place: (name: string, byteLength: number) => Place = (name) => ({ path: name, offset: 0 })): { bytes: Uint8Array; external: ExternalData[] } {
   const external: ExternalData[] = [];
   const w = protobuf.Writer.create();
   w.uint32(tag(1, 0)).int64(IR_VERSION);
@@ -49,11 +52,12 @@ export function encodeModel(model: OnnxModel): { bytes: Uint8Array; external: Ex
   message(w, 7, (g) => {
     for (const node of model.nodes) message(g, 1, (n) => writeNode(n, node));
     g.uint32(tag(2, 2)).string('graph');
-    for (const [name, data] of model.initializers) message(g, 5, (t) => writeTensor(t, name, data, external));
+    for (const [name, data] of model.initializers) message(g, 5, (t) => writeTensor(t, name, data, external, place));
     for (const [name, type] of model.inputs) message(g, 11, (v) => writeValueInfo(v, name, type));
     for (const [name, type] of model.outputs) message(g, 12, (v) => writeValueInfo(v, name, type));
   });
-  for (const [domain, version] of [['', OPSET], ['com.microsoft', 1]] as const) {
+  const versions = [['', OPSET], ['com.microsoft', 1]] as const;
+  for (const [domain, version] of versions.filter(([domain]) => domain === '' || model.nodes.some((node) => node.domain === domain))) {
     message(w, 8, (o) => o.uint32(tag(1, 2)).string(domain).uint32(tag(2, 0)).int64(version));
   }
   return { bytes: w.finish(), external };
@@ -89,7 +93,7 @@ function writeAttribute(w: Writer, name: string, value: OnnxAttribute): void {
   }
 }
 
-function writeTensor(w: Writer, name: string, { dtype, shape, data }: Tensor, external: ExternalData[]): void {
+function writeTensor(w: Writer, name: string, { dtype, shape, data }: Tensor, external: ExternalData[], place: (name: string, byteLength: number) => Place): void {
   for (const dim of shape) w.uint32(tag(1, 0)).int64(dim);
   w.uint32(tag(2, 0)).int32(elementTypes[dtype]);
   w.uint32(tag(8, 2)).string(name);
@@ -98,17 +102,21 @@ function writeTensor(w: Writer, name: string, { dtype, shape, data }: Tensor, ex
     w.uint32(tag(9, 2)).bytes(bytes);
     return;
   }
-  external.push({ path: name, data: bytes });
-  message(w, 13, (e) => e.uint32(tag(1, 2)).string('location').uint32(tag(2, 2)).string(name));
+  const { path, offset } = place(name, bytes.byteLength);
+  external.push({ path, offset, data: bytes });
+  const entry = (key: string, value: string) => message(w, 13, (e) => e.uint32(tag(1, 2)).string(key).uint32(tag(2, 2)).string(value));
+  entry('location', path);
+  if (offset > 0) entry('offset', String(offset));
+  if (path !== name) entry('length', String(bytes.byteLength));
   w.uint32(tag(14, 0)).int32(1);
 }
 
-function writeValueInfo(w: Writer, name: string, { dtype, shape }: ValueType): void {
+function writeValueInfo(w: Writer, name: string, { dtype, shape }: DynamicType): void {
   w.uint32(tag(1, 2)).string(name);
   message(w, 2, (type) => message(type, 1, (t) => {
     t.uint32(tag(1, 0)).int32(elementTypes[dtype]);
     message(t, 2, (s) => {
-      for (const dim of shape) message(s, 1, (d) => { if (dim !== anyDim) d.uint32(tag(1, 0)).int64(dim); });
+      for (const dim of shape) message(s, 1, (d) => (typeof dim === 'number' ? d.uint32(tag(1, 0)).int64(dim) : d.uint32(tag(2, 2)).string(dim)));
     });
   }));
 }

@@ -15,15 +15,20 @@ export interface ProviderProfile {
   readonly split: boolean;
   /** One compiled graph serves inputs of many sizes; elsewhere each size is compiled. */
   readonly anySize: boolean;
+  /** Gemm, which takes transposed matrices without a copy, where there is no FusedMatMul. */
+  readonly gemm: boolean;
 }
 
 /** What all have. */
-const portable: ProviderProfile = { fusedMatMul: false, logSoftmax: false, fusedRmsNorm: false, fusedRope: false, split: false, anySize: false };
+const portable: ProviderProfile = { fusedMatMul: false, logSoftmax: false, fusedRmsNorm: false, fusedRope: false, split: false, anySize: false, gemm: false };
 
 export const profiles: Readonly<Record<OnnxProvider, ProviderProfile>> = {
-  cpu: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: true, fusedRope: true, split: true, anySize: true },
-  cuda: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true, anySize: false },
+  cpu: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: true, fusedRope: true, split: true, anySize: true, gemm: false },
+  cuda: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true, anySize: false, gemm: false },
   webgpu: portable,
   dml: portable,
   coreml: portable,
 };
+
+/** Operators of the ONNX standard alone, for files that other programs read. */
+export const standardOperators: ProviderProfile = { fusedMatMul: false, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true, anySize: false, gemm: true };

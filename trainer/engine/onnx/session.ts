@@ -2,7 +2,8 @@ import { availableParallelism } from 'node:os';
 import * as ort from 'onnxruntime-node';
 import { TrainerError, messageOf } from '../../protocol/errors.ts';
 import { requireTensors, type Executable, type Tensors } from '../executable.ts';
-import { describe, wrap, type DType, type Tensor, type TensorData, type ValueType } from '../tensor.ts';
+import { anyDim, describe, wrap, type DType, type Tensor, type TensorData, type ValueType } from '../tensor.ts';
+import type { DynamicType } from './dynamic-axes.ts';
 import { encodeModel, type OnnxModel } from './model-proto.ts';
 import type { OnnxProvider } from './profile.ts';
 
@@ -12,7 +13,7 @@ ort.env.logLevel = 'fatal';
 /** Compiles a lowered graph with ONNX Runtime; see `compile`. */
 export async function compileOnnx(model: OnnxModel, provider: OnnxProvider, threads: number | undefined): Promise<Executable> {
   const session = await createSession(model, provider, threads);
-  const { inputs, outputs } = model;
+  const [inputs, outputs] = [executableTypes(model.inputs), executableTypes(model.outputs)];
   return {
     inputs,
     outputs,
@@ -25,6 +26,10 @@ export async function compileOnnx(model: OnnxModel, provider: OnnxProvider, thre
     },
     release: () => session.release(),
   };
+}
+
+function executableTypes(types: ReadonlyMap<string, DynamicType>): Map<string, ValueType> {
+  return new Map([...types].map(([name, { dtype, shape }]) => [name, { dtype, shape: shape.map((dim) => (typeof dim === 'number' ? dim : anyDim)) }]));
 }
 
 async function createSession(model: OnnxModel, provider: OnnxProvider, threads: number | undefined): Promise<ort.InferenceSession> {

@@ -43,6 +43,9 @@ export const matmul: Operator<MatmulAttrs, Two> = {
       const flags = { transA: Number(transA), transB: Number(transB), alpha: { float: alpha } };
       return [e.emit('FusedMatMul', [a, b], flags, { domain: 'com.microsoft' })];
     }
+    if (e.profile.gemm && types.every(({ shape }) => shape.length === 2)) {
+      return [e.emit('Gemm', [a, b], { transA: Number(transA), transB: Number(transB), alpha: { float: alpha } })];
+    }
     const left = transA ? swapLastTwo(e, a, types[0]) : a;
     const right = transB ? swapLastTwo(e, b, types[1]) : b;
     const product = e.emit('MatMul', [left, right]);

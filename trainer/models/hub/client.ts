@@ -18,15 +18,20 @@ const Model = z.looseObject({
   })),
 });
 
-/** Speaks HTTP with the hub at HF_ENDPOINT, with the token of HF_TOKEN or of `hf auth login`. */
+/** Speaks HTTP with the hub at HF_ENDPOINT, with the token given, else that of HF_TOKEN or of `hf auth login`. */
 export class HubClient {
   readonly #endpoint = (process.env['HF_ENDPOINT'] || 'https://huggingface.co').replace(/\/+$/, '');
   readonly #reference: HubReference;
   readonly #signal: AbortSignal;
+  readonly #token: string | null;
 
-  constructor(reference: HubReference, signal: AbortSignal) {
+  /** Throws TrainerError `bad_input` when a token holds characters that no token has. */
+  constructor(reference: HubReference, signal: AbortSignal, token: string | null = null) {
     this.#reference = reference;
     this.#signal = signal;
+    this.#token = token ?? tokenOfThisMachine();
+    // A request would fail with a message that shows the token.
+    if (this.#token !== null && !/^[!-~]+$/.test(this.#token)) throw new TrainerError('bad_input', 'The Hugging Face token holds spaces or other characters that no token has. Copy it again from https://huggingface.co/settings/tokens.');
   }
 
   /** The files of the model at its revision. Throws TrainerError when there is no such model or it may not be read. */
@@ -45,7 +50,7 @@ export class HubClient {
   }
 
   async #get(url: string, headers: Record<string, string> = {}): Promise<Response> {
-    const token = hubToken();
+    const token = this.#token;
     const response = await fetch(url, { headers: { 'accept-encoding': 'identity', ...headers, ...(token === null ? {} : { authorization: `Bearer ${token}` }) }, signal: this.#signal });
     if (response.ok) return response;
     await response.body?.cancel();
@@ -56,8 +61,10 @@ export class HubClient {
 function refusal({ repository, revision }: HubReference, status: number, withToken: boolean): TrainerError {
   const details = { status };
   if (status === 401 || status === 403) {
-    const what = withToken ? 'The token may not read it: accept its terms on its page at the hub, or use the token of another account.' : 'If it is private or has terms to accept, set HF_TOKEN to a token of your account at the hub.';
-    return new TrainerError('upstream', `The Hugging Face hub does not give out ${repository} (${status}): it does not exist, or is not public. ${what}`, { details });
+    const what = withToken
+      ? `The token may not read it: accept its terms at https://huggingface.co/${repository}, or use a token of an account that has.`
+      : `If it is private or has terms to accept (at https://huggingface.co/${repository}), give a token of your account: in HF_TOKEN, or in VS Code by "Agent Trainer: Set Hugging Face Token…".`;
+    return new TrainerError('hub_access', `The Hugging Face hub does not give out ${repository} (${status}): it does not exist, or is not public. ${what}`, { details });
   }
   if (status === 404) return new TrainerError('not_found', `The Hugging Face hub has no ${repository} with the version "${revision}". Check the name, as in hf:Qwen/Qwen2.5-0.5B-Instruct.`, { details });
   return new TrainerError('upstream', `The Hugging Face hub answered ${status} for ${repository}. Try again later.`, { details });
@@ -75,7 +82,7 @@ export function cannotReach(repository: string, cause: unknown): TrainerError {
   return new TrainerError('upstream', `The Hugging Face hub could not be reached for ${repository}: ${reason}. What has arrived is kept; run it again to go on, or give the path of a model that is on this machine.`, { cause });
 }
 
-function hubToken(): string | null {
+function tokenOfThisMachine(): string | null {
   const named = process.env['HF_TOKEN'] || process.env['HUGGING_FACE_HUB_TOKEN'];
   if (named) return named;
   const { HF_TOKEN_PATH, HF_HOME } = process.env;

@@ -13,6 +13,8 @@ export interface FetchOptions {
   signal?: AbortSignal;
   /** Called as bytes arrive, of those that were not here yet. */
   onProgress?: (received: number, total: number) => void;
+  /** Of an account at the hub; default: that of HF_TOKEN or of `hf auth login`. */
+  token?: string | null;
 }
 
 const descriptions = ['config.json', 'generation_config.json', 'tokenizer.json', 'tokenizer_config.json', 'chat_template.jinja', 'special_tokens_map.json'];
@@ -31,12 +33,12 @@ export function fetchModel(model: string, options: FetchOptions = {}): Promise<s
   return started;
 }
 
-async function fetchFromHub(model: string, { signal = new AbortController().signal, onProgress }: FetchOptions): Promise<string> {
+async function fetchFromHub(model: string, { signal = new AbortController().signal, onProgress, token = null }: FetchOptions): Promise<string> {
   const found = cachedModel(model);
   if (found !== null) return found;
   const reference = parseHubReference(model);
   const cache = new HubCache(reference.repository);
-  const client = new HubClient(reference, signal);
+  const client = new HubClient(reference, signal, token);
   const listing = await client.list().catch((error: unknown) => {
     signal.throwIfAborted();
     throw error instanceof TrainerError ? error : cannotReach(reference.repository, error);

@@ -1,0 +1,1 @@
+export function setUpLlamaCpp(): { entry: string } | { missing: string };

@@ -1,0 +1,1 @@
+export function findTransformers(): { python: string } | { missing: string };
