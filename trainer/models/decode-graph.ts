@@ -56,11 +56,16 @@ function cachedAttention(b: GraphBuilder, config: DecoderConfig, position: Value
       past: b.input(names.past, 'float32', [batch, 1, maskRows.past, capacity]), own: b.input(names.own, 'float32', [1, 1, maskRows.own, tokens]),
     };
   };
+  const kindOf = (kind: LayerKind) => {
+    const inputs = kinds.get(kind) ?? inputsOf(kind);
+    kinds.set(kind, inputs);
+    return inputs;
+  };
   const split = (x: Value, n: number) => b.transpose(b.reshape(b.unflatten(x, position), [batch, tokens, n, headDim]), [0, 2, 1, 3]);
   const cache = [batch, kvHeads, capacity, headDim];
   return ({ query, key, value, layer }) => {
     const kind = layerKind(config, layer);
-    const { cos, sin, past, own } = kinds.get(kind) ?? kinds.set(kind, inputsOf(kind)).get(kind) as { cos: Value; sin: Value; past: Value; own: Value };
+    const { cos, sin, past, own } = kindOf(kind);
     // The queries of the heads that share a key/value head are stacked, so keys and values are not copied per head.
     const q = b.reshape(b.rope(split(query, heads), position, cos, sin), [batch, kvHeads, -1, headDim]);
     const k = b.output(keyOutput(layer), b.rope(split(key, kvHeads), position, cos, sin));

@@ -7,7 +7,7 @@ import { DecodeInputs } from './decode-inputs.ts';
 import { KvCache } from './kv-cache.ts';
 import { SessionCache, type EngineOptions } from './sessions.ts';
 
-const batchedChunks = 4;
+const prefillWork = 4e9; // parameters times tokens that a step of running requests may be held up by, of the order of a tenth of a second
 
 /**
  * Runs the decoder for sampling, over a cache of `slots` rows. What a row yields depends on nothing but its tokens and where they were cut into chunks: the kernels
@@ -44,8 +44,11 @@ export class DecodeModel {
     this.cache = new KvCache(config, Math.max(slots, this.#leastRows), headDim > 128 ? 128 * engine.threads : 64, this.#anySize);
   }
 
-  /** Tokens that one `extend` may compute; more than one row only where they are not many. */
-  get batchedChunks(): number { return Math.min(batchedChunks, this.slots); }
+  /** Chunks of prompts to compute between two steps of running requests: one of a large model, more of a small one. */
+  get chunksPerStep(): number {
+    const { length } = (this.#weights.frozen?.base ?? this.#weights.trainable).flat;
+    return Math.max(1, Math.floor(prefillWork / length / this.chunk));
+  }
 
   /** To be called after the weights have changed, or before. Compiled graphs hold a model that is trained itself; factors of LoRA are fed at each run. */
   async weightsChanged(): Promise<void> { if (!this.#weights.frozen) await this.release(); }

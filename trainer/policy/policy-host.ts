@@ -81,20 +81,22 @@ export class PolicyHost {
   }
 
   async update(miniBatches: TrainRow[][], settings: UpdateSettings): Promise<UpdateMetrics> {
-    return this.#learned(await grpoUpdate(this.#learner, miniBatches, settings, this.#reference));
+    return this.#learned(() => grpoUpdate(this.#learner, miniBatches, settings, this.#reference));
   }
 
   async sft(rows: ScoredRow[], settings: ExampleSettings): Promise<SftMetrics> {
-    return this.#learned(await supervisedStep(this.#learner, rows, settings));
+    return this.#learned(() => supervisedStep(this.#learner, rows, settings));
   }
 
   async dpo(pairs: PreferencePair[], settings: ExampleSettings & { beta: number }): Promise<DpoMetrics> {
-    return this.#learned(await dpoStep(this.#learner, pairs, settings, requireReference(this.#reference)));
+    return this.#learned(() => dpoStep(this.#learner, pairs, settings, requireReference(this.#reference)));
   }
 
-  async #learned<Metrics>(metrics: Metrics): Promise<Metrics> {
-    this.version += 1;
+  /** The sampler's copy of the weights is dropped first: it is not in memory beside what learning needs. */
+  async #learned<Metrics>(learn: () => Promise<Metrics>): Promise<Metrics> {
     await this.sampler.weightsChanged();
+    const metrics = await learn();
+    this.version += 1;
     return metrics;
   }
 

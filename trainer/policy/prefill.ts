@@ -34,8 +34,19 @@ export class Prefill {
 
   begin(tokens: readonly number[]): Prompt { return { tokens, done: 0, cached: 0, block: null, turn: this.#turns++, logits: null }; }
 
-  /** Copies what is known of a prompt into its row. */
-  copyKnown(slot: number, prompt: Prompt): void {
+  /** Brings the prompts forward that are incomplete, as far as is known or the time of a step allows. `prompts`: by row. */
+  async advance(prompts: readonly Prompt[]): Promise<void> {
+    let chunks = this.#model.chunksPerStep;
+    for (;;) {
+      prompts.forEach((prompt, slot) => this.#copyKnown(slot, prompt));
+      if (chunks === 0) return;
+      const computed = await this.#compute(prompts, chunks);
+      if (computed === 0) return;
+      chunks -= computed;
+    }
+  }
+
+  #copyKnown(slot: number, prompt: Prompt): void {
     while (!prompt.logits && prompt.block !== 'lost') {
       const part = this.#next(prompt);
       const block = this.#cache.find(prompt.block, part);
@@ -50,16 +61,17 @@ export class Prefill {
     }
   }
 
-  /** Computes one more chunk of the incomplete prompt that has waited longest, and of those in the rows after it. `prompts`: by row. */
-  async compute(prompts: readonly Prompt[]): Promise<void> {
+  /** One more chunk of the incomplete prompt that has waited longest, and of those in the rows after it, up to `most`. Gives how many. */
+  async #compute(prompts: readonly Prompt[], most: number): Promise<number> {
     const first = prompts.reduce((best, { logits, turn }, slot) => (!logits && (best < 0 || turn < (prompts[best] as Prompt).turn) ? slot : best), -1);
-    if (first < 0) return;
+    if (first < 0) return 0;
     const chosen: Prompt[] = [];
     const keys = new Set<string>();
-    for (const prompt of prompts.slice(first, first + this.#model.batchedChunks)) {
+    for (const prompt of prompts.slice(first, first + most)) {
+      if (prompt.logits) break;
       // One of a group that asks the same is enough: the others copy what it computes.
       const key = prompt.block === 'lost' ? `lost ${prompt.turn}` : blockKey(prompt.block, this.#next(prompt));
-      if (prompt.logits || keys.has(key)) break;
+      if (keys.has(key)) break;
       keys.add(key);
       chosen.push(prompt);
     }
@@ -73,6 +85,7 @@ export class Prefill {
       prompt.turn = this.#turns++;
       prompt.logits = result;
     });
+    return chosen.length;
   }
 
   /** To be called when the weights change. */

@@ -93,12 +93,9 @@ export class Sampler {
     }
   }
 
-  /** One more token for every running request whose prompt is complete, and a chunk of prompt for one or a few others: neither waits for the other. */
+  /** One more token for every running request whose prompt is complete, and prompts of others are brought forward: neither waits for the other. */
   async step(): Promise<void> {
-    const prompts = this.#active.map(({ prompt }) => prompt);
-    this.#copyKnown();
-    await this.#prefill.compute(prompts);
-    this.#copyKnown();
+    await this.#prefill.advance(this.#active.map(({ prompt }) => prompt));
     this.#drawAll((active) => (active.generated === 0 ? active.prompt.logits : null));
     const rows = this.#active.findLastIndex(({ generated }) => generated > 0) + 1;
     if (rows === 0) return;
@@ -114,8 +111,6 @@ export class Sampler {
     this.#prefill.clear();
     await this.#model.weightsChanged();
   }
-
-  #copyKnown(): void { this.#active.forEach(({ prompt }, slot) => this.#prefill.copyKnown(slot, prompt)); }
 
   /** A token for each request that has logits. */
   #drawAll(logitsOf: (active: Active, slot: number) => Float32Array | null): void {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { decoderConfig, type DecoderConfig } from '../../../trainer/models/decoder-config.ts';
+import { decoderConfig } from '../../../trainer/models/decoder-config.ts';
 import { wholeModel } from '../../../trainer/models/policy-weights.ts';
 import { Learner } from '../../../trainer/policy/learner.ts';
 import { rowLogprobs } from '../../../trainer/policy/row-logprobs.ts';
