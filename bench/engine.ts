@@ -1,10 +1,11 @@
 /**
  * How much of ONNX Runtime's matmul speed a whole training step keeps.
  *
- *   npx tsx bench/engine.ts [--json] [--threads N]
+ *   npm run -s bench -- engine [--json] [--threads N]
  *
- * Step: forward and backward pass of a Qwen2-shaped decoder (about 40 M parameters, all trainable, loss at every position) on 2 rows of
- * 256 tokens. Baseline: the step's own forward products as plain ONNX MatMul nodes, weights fed as in training. Both run alternately;
+ * Step: forward and backward pass of a Qwen2-shaped decoder (all parameters trainable, loss at every position) on 2 rows of 256 tokens: one of about
+ * 40 M parameters, and a sixth of Qwen2.5-0.5B (`0.5b_layers`: its layers, 4 of 24, and a sixth of its vocabulary, so that the parts weigh as in the whole).
+ * Baseline: the step's own forward products as plain ONNX MatMul nodes, weights fed as in training. Both run alternately;
  * gemm_ratio = median FLOP/s of the step / median FLOP/s of the baseline.
  * Only matrix products count as FLOP, 2·m·n·k each: normalisation, softmax, rotary embedding, bias, loss cost time and count nothing.
  * A training step holds three products for every forward one (the value, and the gradients of its two operands).
@@ -16,9 +17,10 @@ import { elementCount, zeros, type Tensor } from '../trainer/engine/tensor.ts';
 import { decoderConfig, type DecoderConfig } from '../trainer/models/decoder-config.ts';
 import { trainingGraph } from '../trainer/models/training-graph.ts';
 import { fillNoise } from './fixtures/noise.ts';
-import { median } from './fixtures/statistics.ts';
+import { median, significant } from './fixtures/statistics.ts';
 
-const config = decoderConfig('qwen2', { vocab: 20480, hidden: 512, intermediate: 2048, layers: 8, heads: 8, kvHeads: 2, headDim: 64, contextLength: 256 });
+const small = decoderConfig('qwen2', { vocab: 20480, hidden: 512, intermediate: 2048, layers: 8, heads: 8, kvHeads: 2, headDim: 64, contextLength: 256 });
+const wide = decoderConfig('qwen2', { vocab: 25344, hidden: 896, intermediate: 4864, layers: 4, heads: 14, kvHeads: 2, headDim: 64, contextLength: 256 });
 const shape = { batch: 2, length: 256, trained: 512 };
 const ROUNDS = 7;
 
@@ -48,11 +50,11 @@ function noise(dims: readonly number[], scale: number): Tensor {
   return result;
 }
 
-function stepFeeds(exe: Executable): Tensors {
+function stepFeeds(exe: Executable, vocab: number): Tensors {
   return Object.fromEntries([...exe.inputs].map(([name, type]) => {
     const t = type.dtype === 'float32' ? noise(type.shape, name.endsWith('norm.weight') ? 1 : 0.05) : zeros(type.dtype, type.shape);
     if (name === 'inv_temperature') (t.data as Float32Array).fill(1);
-    if (type.dtype === 'int32') (t.data as Int32Array).forEach((_, i) => { t.data[i] = name === 'position' ? i : (i * 7919) % config.vocab; });
+    if (type.dtype === 'int32') (t.data as Int32Array).forEach((_, i) => { t.data[i] = name === 'position' ? i : (i * 7919) % vocab; });
     return [name, t];
   }));
 }
@@ -74,33 +76,35 @@ async function seconds(exe: Executable, feeds: Tensors, into: Tensors): Promise<
 
 const { values: flags } = parseArgs({ options: { json: { type: 'boolean', default: false }, threads: { type: 'string' } } });
 const options = { provider: 'cpu', ...(flags.threads ? { threads: Number(flags.threads) } : {}) } as const;
-const { dense, attention } = forwardProducts(config);
 
-const step = await compile(trainingGraph(config, shape, { kind: 'supervised' }), options);
-const baseline = await compile(matmulGraph(dense), options);
-const feeds = { step: stepFeeds(step), baseline: Object.fromEntries([...baseline.inputs].map(([name, t]) => [name, noise(t.shape, 0.05)])) };
-const preallocate = (exe: Executable) => Object.fromEntries([...exe.outputs].map(([name, t]) => [name, zeros(t.dtype, t.shape)]));
-const into = { step: preallocate(step), baseline: preallocate(baseline) };
+async function measure(config: DecoderConfig) {
+  const { dense, attention } = forwardProducts(config);
+  const step = await compile(trainingGraph(config, shape, { kind: 'supervised' }), options);
+  const baseline = await compile(matmulGraph(dense), options);
+  const feeds = { step: stepFeeds(step, config.vocab), baseline: Object.fromEntries([...baseline.inputs].map(([name, t]) => [name, noise(t.shape, 0.05)])) };
+  const preallocate = (exe: Executable) => Object.fromEntries([...exe.outputs].map(([name, t]) => [name, zeros(t.dtype, t.shape)]));
+  const into = { step: preallocate(step), baseline: preallocate(baseline) };
 
-const times: { step: number[]; baseline: number[] } = { step: [], baseline: [] };
-for (let round = -1; round < ROUNDS; round++) {
-  const [b, s] = [await seconds(baseline, feeds.baseline, into.baseline), await seconds(step, feeds.step, into.step)];
-  // The first round pays for memory and is not counted.
-  if (round >= 0) { times.baseline.push(b); times.step.push(s); }
+  const times: { step: number[]; baseline: number[] } = { step: [], baseline: [] };
+  for (let round = -1; round < ROUNDS; round++) {
+    const [b, s] = [await seconds(baseline, feeds.baseline, into.baseline), await seconds(step, feeds.step, into.step)];
+    // The first round pays for memory and is not counted.
+    if (round >= 0) { times.baseline.push(b); times.step.push(s); }
+  }
+  if (!Number.isFinite(into.step['loss']?.data[0])) throw new Error('the training step computed a loss that is not finite');
+
+  const stepRate = 3 * total([...dense, attention]) / median(times.step);
+  const baselineRate = total(dense) / median(times.baseline);
+  const parameters = [...step.inputs].filter(([name]) => name.startsWith('model.')).reduce((sum, [, t]) => sum + elementCount(t.shape), 0);
+  await step.release();
+  await baseline.release();
+  return { gemm_ratio: significant(stepRate / baselineRate), step_gflops: significant(stepRate / 1e9), matmul_gflops: significant(baselineRate / 1e9), step_s: significant(median(times.step)), parameters };
 }
-if (!Number.isFinite(into.step['loss']?.data[0])) throw new Error('the training step computed a loss that is not finite');
 
-const stepRate = 3 * total([...dense, attention]) / median(times.step);
-const baselineRate = total(dense) / median(times.baseline);
-const parameters = [...step.inputs].filter(([name]) => name.startsWith('model.')).reduce((sum, [, t]) => sum + elementCount(t.shape), 0);
-const result = {
-  gemm_ratio: Number((stepRate / baselineRate).toFixed(3)),
-  step_gflops: Number((stepRate / 1e9).toFixed(1)),
-  matmul_gflops: Number((baselineRate / 1e9).toFixed(1)),
-  step_s: Number(median(times.step).toFixed(3)),
-  parameters,
-};
+const result = { ...await measure(small), '0.5b_layers': await measure(wide) };
 if (flags.json) console.log(JSON.stringify(result));
-else console.log(`${(parameters / 1e6).toFixed(1)} M parameters: step ${result.step_s} s, ${result.step_gflops} GFLOP/s; matmul ${result.matmul_gflops} GFLOP/s; ratio ${result.gemm_ratio}`);
-await step.release();
-await baseline.release();
+else {
+  for (const { parameters, step_s, step_gflops, matmul_gflops, gemm_ratio } of [result, result['0.5b_layers']]) {
+    console.log(`${(parameters / 1e6).toFixed(1)} M parameters: step ${step_s} s, ${step_gflops} GFLOP/s; matmul ${matmul_gflops} GFLOP/s; ratio ${gemm_ratio}`);
+  }
+}

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
@@ -11,15 +12,16 @@ import { writeDescription } from '../models/model-description.ts';
 import { addFactors, type LoraSettings } from '../models/lora.ts';
 import type { Frozen, PolicyWeights } from '../models/policy-weights.ts';
 import { readSafetensors, writeSafetensors, writeTensorBytes, type NamedTensor } from '../models/safetensors.ts';
-import { loadParameters, saveParameters, type ParameterBlock } from '../models/weights.ts';
+import { allocateBlock, loadParameters, saveParameters, type ParameterBlock } from '../models/weights.ts';
 import { writeWhole } from '../models/write-whole.ts';
 
 /** What a resumed run needs besides the weights. */
-export interface ResumeState { version: number; optimizer: AdamWState | null }
+export interface ResumeState { version: number; optimizer: AdamWState | null; average: ParameterBlock | null }
 
 const State = z.strictObject({ version: z.number().int().min(0), optimizer_step: z.number().int().min(0) });
 const stateFile = 'trainer_state.json';
 const momentsFile = 'optimizer.safetensors';
+const averageFile = 'ema.safetensors';
 
 /**
  * Writes a Hugging Face folder: weights as float32, configuration and tokenizer from `source` (a folder or a GGUF file); with `resume`, optimiser state as well.
@@ -36,6 +38,7 @@ export async function writeCheckpoint(folder: string, source: string, { trainabl
       const state = { version: resume.version, optimizer_step: resume.optimizer?.step ?? 0 };
       await writeFile(path.join(temporary, stateFile), `${JSON.stringify(state, null, 2)}\n`, { flush: true });
       if (resume.optimizer) await writeSafetensors(path.join(temporary, momentsFile), momentTensors(resume.optimizer));
+      if (resume.average) await writeSafetensors(path.join(temporary, averageFile), resume.average.tensors);
     }
   });
 }
@@ -49,7 +52,11 @@ export async function readCheckpoint(folder: string, config: DecoderConfig, froz
   if (!state.success) throw new TrainerError('bad_input', `${file}: ${z.prettifyError(state.error)}`);
   const { version, optimizer_step: step } = state.data;
   const weights = frozen ? await readFactors(folder, config, frozen.lora) : await loadParameters(folder, config);
-  return { version, weights, optimizer: step === 0 ? null : await readMoments(path.join(folder, momentsFile), weights, step) };
+  return {
+    version, weights,
+    optimizer: step === 0 ? null : await readMoments(path.join(folder, momentsFile), weights, step),
+    average: existsSync(path.join(folder, averageFile)) ? await readAverage(path.join(folder, averageFile), weights) : null,
+  };
 }
 
 async function readFactors(folder: string, config: DecoderConfig, lora: LoraSettings): Promise<ParameterBlock> {
@@ -80,12 +87,21 @@ function momentTensors({ firstMoments, secondMoments }: AdamWState): Map<string,
   return new Map<string, NamedTensor>([...part('first', firstMoments), ...part('second', secondMoments)]);
 }
 
+async function readAverage(file: string, weights: ParameterBlock): Promise<ParameterBlock> {
+  const tensors = await readSafetensors(file);
+  const average = allocateBlock(weights.tensors);
+  for (const [name, { shape, data }] of average.tensors) data.set(found(tensors, name, shape, file));
+  return average;
+}
+
+function found(tensors: ReadonlyMap<string, NamedTensor>, name: string, shape: readonly number[], file: string): Float32Array {
+  const tensor = tensors.get(name);
+  if (tensor?.shape.join() !== shape.join()) throw new TrainerError('bad_input', `${file}: "${name}" is missing or has another shape than the model asks for.`);
+  return tensor.data;
+}
+
 async function readMoments(file: string, weights: ParameterBlock, step: number): Promise<AdamWState> {
   const tensors = await readSafetensors(file);
-  const part = (prefix: string) => Object.fromEntries([...weights.tensors].map(([name, { shape }]) => {
-    const found = tensors.get(`${prefix}.${name}`);
-    if (found?.shape.join() !== shape.join()) throw new TrainerError('bad_input', `${file}: the optimiser state of "${name}" is missing or has another shape.`);
-    return [name, wrap('float32', shape, found.data)];
-  }));
+  const part = (prefix: string) => Object.fromEntries([...weights.tensors].map(([name, { shape }]) => [name, wrap('float32', shape, found(tensors, `${prefix}.${name}`, shape, file))]));
   return { step, firstMoments: part('first'), secondMoments: part('second') };
 }

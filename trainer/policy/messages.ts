@@ -18,6 +18,7 @@ export interface PolicyCalls {
   dpo: { input: { pairs: PreferencePair[]; settings: ExampleSettings & { beta: number } }; output: { metrics: DpoMetrics; version: number } };
   logprobs: { input: { rows: ScoredRow[]; weights: 'present' | 'reference' }; output: Float32Array[] };
   setReference: { input: null; output: null };
+  adoptAverage: { input: null; output: { version: number } };
   save: { input: { folder: string; resumable: boolean }; output: null };
   restore: { input: { folder: string }; output: { version: number } };
   close: { input: null; output: null };

@@ -74,6 +74,8 @@ class LocalPolicy implements Policy {
 
   async setReference(): Promise<void> { await this.#client.call('setReference', null); }
 
+  async adoptAverage(): Promise<void> { this.#version = (await this.#client.call('adoptAverage', null)).version; }
+
   async save(folder: string, { resumable }: { resumable: boolean }): Promise<void> {
     await this.#client.call('save', { folder: path.resolve(folder), resumable });
   }

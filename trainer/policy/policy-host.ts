@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import { selfTest } from '../engine/self-test.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import type { DpoMetrics, ExampleSettings, PolicyInfo, PreferencePair, ScoredRow, SftMetrics, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
@@ -14,6 +15,7 @@ import { dpoStep } from './dpo.ts';
 import { grpoUpdate } from './grpo-update.ts';
 import { requireReference, rowLogprobs } from './row-logprobs.ts';
 import { Learner } from './learner.ts';
+import { movedAverage } from './weight-average.ts';
 import { fromPlain, toPlain, type ChatSample, type WorkerOptions } from './messages.ts';
 import { supervisedStep } from './supervised.ts';
 import { Sampler, type SampleEvent } from './sampler.ts';
@@ -21,7 +23,6 @@ import { Sampler, type SampleEvent } from './sampler.ts';
 export type HostEvent = SampleEvent | { type: 'prompt'; id: number; prompt: number[]; max_tokens: number } | { type: 'invalid'; id: number; error: TrainerError };
 
 const scoringTokens = 4096; // per forward pass when only log-probabilities are wanted
-const cacheBudget = 2 ** 30; // bytes for keys and values
 const maxSlots = 32;
 
 /** One model with one set of weights in memory: the sampler draws with it, the learner changes it, or with LoRA the factors beside it. */
@@ -36,6 +37,7 @@ export class PolicyHost {
   readonly #tokenizer: ModelTokenizer;
   readonly #emit: (event: HostEvent) => void;
   #reference: ParameterBlock | null = null;
+  #average: ParameterBlock | null = null;
 
   private constructor(folder: string, info: PolicyInfo, weights: PolicyWeights, learner: Learner, decoder: DecodeModel, tokenizer: ModelTokenizer, stopIds: number[], emit: (event: HostEvent) => void) {
     this.#folder = folder;
@@ -56,7 +58,7 @@ export class PolicyHost {
     const tokenizer = await openTokenizer(folder, config.vocab);
     const stopIds = tokenizer.eosId === null ? config.eosIds : [...config.eosIds, tokenizer.eosId];
     const engine = { provider, threads };
-    const decoder = new DecodeModel(config, weights, engine, slotsFor(config));
+    const decoder = new DecodeModel(config, weights, engine, slotsFor(config, totalmem()));
     const info = {
       model_type: config.family, parameters: base.flat.length, trainable_parameters: weights.trainable.flat.length, vocab_size: config.vocab, context_length: config.contextLength, provider, threads,
     };
@@ -81,21 +83,22 @@ export class PolicyHost {
   }
 
   async update(miniBatches: TrainRow[][], settings: UpdateSettings): Promise<UpdateMetrics> {
-    return this.#learned(() => grpoUpdate(this.#learner, miniBatches, settings, this.#reference));
+    return this.#learned(settings, () => grpoUpdate(this.#learner, miniBatches, settings, this.#reference));
   }
 
   async sft(rows: ScoredRow[], settings: ExampleSettings): Promise<SftMetrics> {
-    return this.#learned(() => supervisedStep(this.#learner, rows, settings));
+    return this.#learned(settings, () => supervisedStep(this.#learner, rows, settings));
   }
 
   async dpo(pairs: PreferencePair[], settings: ExampleSettings & { beta: number }): Promise<DpoMetrics> {
-    return this.#learned(() => dpoStep(this.#learner, pairs, settings, requireReference(this.#reference)));
+    return this.#learned(settings, () => dpoStep(this.#learner, pairs, settings, requireReference(this.#reference)));
   }
 
   /** The sampler's copy of the weights is dropped first: it is not in memory beside what learning needs. */
-  async #learned<Metrics>(learn: () => Promise<Metrics>): Promise<Metrics> {
+  async #learned<Metrics>({ ema_decay = 0 }: { ema_decay?: number }, learn: () => Promise<Metrics>): Promise<Metrics> {
     await this.sampler.weightsChanged();
     const metrics = await learn();
+    if (ema_decay > 0) this.#average = movedAverage(this.#average, this.#learner.weights, ema_decay);
     this.version += 1;
     return metrics;
   }
@@ -109,14 +112,22 @@ export class PolicyHost {
     this.#reference.flat.set(this.#learner.weights.flat);
   }
 
+  async adoptAverage(): Promise<void> {
+    if (!this.#average) return;
+    this.#learner.weights.flat.set(this.#average.flat);
+    this.version += 1;
+    await this.sampler.weightsChanged();
+  }
+
   save(folder: string, resumable: boolean): Promise<void> {
-    return writeCheckpoint(folder, this.#folder, this.#weights, resumable ? { version: this.version, optimizer: this.#learner.optimizerState } : null);
+    return writeCheckpoint(folder, this.#folder, this.#weights, resumable ? { version: this.version, optimizer: this.#learner.optimizerState, average: this.#average } : null);
   }
 
   async restore(folder: string): Promise<void> {
-    const { weights, version, optimizer } = await readCheckpoint(folder, this.#learner.config, this.#weights.frozen);
+    const { weights, version, optimizer, average } = await readCheckpoint(folder, this.#learner.config, this.#weights.frozen);
     this.#learner.weights.flat.set(weights.flat);
     await this.#learner.restoreOptimizer(optimizer);
+    this.#average = average;
     this.version = version;
     await this.sampler.weightsChanged();
   }
@@ -127,7 +138,8 @@ export class PolicyHost {
   }
 }
 
-function slotsFor({ layers, kvHeads, headDim, contextLength }: DecoderConfig): number {
+/** Answers that may be sampled at a time: their keys and values, of 4096 tokens each, take an eighth of the machine's memory (bytes) at most, or 1 GiB. */
+export function slotsFor({ layers, kvHeads, headDim, contextLength }: DecoderConfig, memory: number): number {
   const bytesPerSlot = 2 * layers * kvHeads * headDim * Math.min(contextLength, 4096) * Float32Array.BYTES_PER_ELEMENT;
-  return Math.max(1, Math.min(maxSlots, Math.floor(cacheBudget / bytesPerSlot)));
+  return Math.max(1, Math.min(maxSlots, Math.floor(Math.max(2 ** 30, memory / 8) / bytesPerSlot)));
 }

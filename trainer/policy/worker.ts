@@ -8,7 +8,7 @@ const port = parentPort as MessagePort;
 const inbox: ToWorker[] = [];
 let wake: () => void = () => undefined;
 let samples: SampleMessage[] = [];
-const changesWeights: ReadonlySet<CallName> = new Set(['update', 'sft', 'dpo', 'restore']);
+const changesWeights: ReadonlySet<CallName> = new Set(['update', 'sft', 'dpo', 'adoptAverage', 'restore']);
 
 port.on('message', (message: ToWorker) => {
   inbox.push(message);
@@ -73,6 +73,7 @@ async function perform(host: PolicyHost, call: Extract<ToWorker, { type: 'call' 
     case 'dpo': return { metrics: await host.dpo(call.input.pairs, call.input.settings), version: host.version };
     case 'logprobs': return host.logprobs(call.input.rows, call.input.weights);
     case 'setReference': host.setReference(); return null;
+    case 'adoptAverage': await host.adoptAverage(); return { version: host.version };
     case 'save': await host.save(call.input.folder, call.input.resumable); return null;
     case 'restore': await host.restore(call.input.folder); return { version: host.version };
     case 'close': return null;

@@ -8,6 +8,7 @@ export const optimizerSettings = {
   betas: z.tuple([z.number().min(0).lt(1), z.number().min(0).lt(1)]).default([0.9, 0.95]).describe('Decay of the first and second moments of AdamW.'),
   weight_decay: z.number().min(0).default(0).describe('Weight decay of AdamW.'),
   max_grad_norm: z.number().positive().default(1).describe('Longer gradients are scaled down to this norm.'),
+  ema_decay: z.number().min(0).lt(1).default(0).describe('The trained model is the moving average of the weights (exponential, over the updates): each update counts 1 - ema_decay. 0 = off: the weights after the last update.'),
   micro_batch_tokens: z.number().int().min(64).default(2048).describe('Tokens per forward/backward (rows are packed into micro-batches up to this).'),
   test_freq: z.number().int().min(0).default(0).describe('Validate every n steps (0 = only before and after).'),
 };

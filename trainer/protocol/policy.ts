@@ -32,6 +32,8 @@ export interface UpdateSettings {
   entropy_coeff: number;
   kl_loss_coef: number;
   kl_loss_type: 'k1' | 'k2' | 'k3';
+  /** Of the moving average of the weights, which takes in the update; 0 or absent: none is kept. */
+  ema_decay?: number;
   micro_batch_tokens: number;
   /** Passes over the rows. */
   ppo_epochs: number;
@@ -54,6 +56,8 @@ export interface ExampleSettings {
   betas: [number, number];
   weight_decay: number;
   max_grad_norm: number;
+  /** As in `UpdateSettings`. */
+  ema_decay?: number;
   micro_batch_tokens: number;
 }
 
@@ -92,6 +96,8 @@ export interface Policy {
   logprobs(rows: ScoredRow[], weights?: 'present' | 'reference'): Promise<Float32Array[]>;
   /** Keep the present weights as the reference of KL terms. */
   setReference(): Promise<void>;
+  /** Puts the moving average of the updates with an `ema_decay` in place of the weights; without such an update nothing changes. */
+  adoptAverage(): Promise<void>;
   /** Writes weights, tokenizer, config (Hugging Face layout) and, if `resumable`, optimiser state. The folder must not exist; written under a temporary name, then renamed. */
   save(folder: string, options: { resumable: boolean }): Promise<void>;
   /** Loads weights, version and optimiser state saved with `resumable`. */

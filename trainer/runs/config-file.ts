@@ -38,6 +38,7 @@ export function checkConfig(value: unknown, source: string): TrainConfig {
   if (algorithm === 'grpo') checkGrpo(parsed.data, source);
   else if (!parsed.data[algorithm]) throw new TrainerError('bad_input', `${source}: "algorithm" is "${algorithm}", which learns from examples: give "${algorithm}": {"data": ...}.`);
   if (parsed.data.checkpoints.load_best_model_at_end && parsed.data[algorithm]?.test_freq === 0) throw new TrainerError('bad_input', `${source}: checkpoints.load_best_model_at_end looks for the best of the validated steps, but ${algorithm}.test_freq is 0: give the number of steps between validations.`);
+  if (parsed.data.checkpoints.load_best_model_at_end && (parsed.data[algorithm]?.ema_decay ?? 0) > 0) throw new TrainerError('bad_input', `${source}: checkpoints.load_best_model_at_end takes the weights of one step, and ${algorithm}.ema_decay the average over the steps, which was not validated: leave one of them out.`);
   return parsed.data;
 }
 

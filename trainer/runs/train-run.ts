@@ -139,6 +139,7 @@ async function train(session: Session, config: TrainConfig, data: TrainData, pol
   };
   await (examples ? trainOnExamples(job, examples) : trainGrpo({ ...job, train: data.train }));
   const step = await loadBest(job, stepsOf(config)!);
+  if (config[config.algorithm]!.ema_decay > 0) await policy.adoptAverage();
   const result = path.join(folder, 'policy');
   rmSync(result, { recursive: true, force: true }); // of an attempt that was interrupted in its last evaluation
   await policy.save(result, { resumable: false });

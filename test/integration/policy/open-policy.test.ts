@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { CallContext, ChatBackend, ChatBackendError, ChatChunk, ChatEvent, ChatRequest } from '../../../trainer/protocol/chat.ts';
 import type { Policy, TrainRow, UpdateSettings } from '../../../trainer/protocol/policy.ts';
+import { loadModel } from '../../../trainer/models/model-folder.ts';
 import { openPolicy } from '../../../trainer/policy/open-policy.ts';
 import { makeTinyPolicy } from '../../fixtures/tiny-policy.ts';
 
@@ -136,6 +137,24 @@ describe('the policy in its thread', () => {
       assert.deepEqual(first, second);
       assert.notDeepEqual(await sample(seeded[0]!), first);
       for (const opened of seeded) await opened.close();
+    });
+
+    it('keeps a moving average of the weights, through a checkpoint too, and can put it in their place', async () => {
+      const row = rowOf(await ask('Say e', 1), 1, 1);
+      const example = { lr: 0.01, betas: [0.9, 0.95] as [number, number], weight_decay: 0, max_grad_norm: 1, ema_decay: 0.5, micro_batch_tokens: 256 };
+      const saved = async (name: string, resumable: boolean) => {
+        await policy.save(path.join(folder, name), { resumable });
+        return (await loadModel(path.join(folder, name))).weights.flat;
+      };
+      await policy.sft([row], example);
+      const first = await saved('ema-1', true);
+      await policy.sft([row], example);
+      await policy.restore(path.join(folder, 'ema-1'));
+      await policy.sft([row], example);
+      const second = await saved('ema-2', false);
+      await policy.adoptAverage();
+      const average = await saved('ema-3', false);
+      assert.ok(average.every((value, i) => Math.abs(value - (first[i]! + second[i]!) / 2) < 1e-7) && !average.every((value, i) => value === second[i]));
     });
 
     it('learns from its own answers: on-policy at first, better afterwards, the sampler following at once', async () => {

@@ -164,6 +164,20 @@ describe('training runs', function () {
     assert.throws(() => next.runs.start({ kind: 'train', resume: run_id }), (error) => error instanceof TrainerError && error.code === 'conflict');
   });
 
+  it('with ema_decay the trained model is the average of the updates, also of a resumed run', async () => {
+    const made = await workspace({ grpo: { ...config.grpo, lr: 0.05, ema_decay: 0.5 } });
+    const trainer = await open(made);
+    const whole = TrainResult.parse((await train(trainer)).result);
+    const last = trainer.runs.checkpoints(whole.run_id).at(-1)!.folder;
+    assert.notDeepEqual(weights(whole.checkpoint), weights(last));
+    let interrupted: string | null = null;
+    const reached = new Promise<void>((resolve) => { trainer.store.onEvent((event) => { if (event.type === 'step' && event.run_id === interrupted && event.metrics.step === 1) resolve(); }); });
+    interrupted = trainer.runs.start({ kind: 'train', config_path: 'agent-trainer.json' }).run_id;
+    await reached;
+    await trainer.runs.cancel(interrupted);
+    assert.deepEqual(weights(TrainResult.parse((await train(trainer, { resume: interrupted })).result).checkpoint), weights(whole.checkpoint));
+  });
+
   it('with load_best_model_at_end the trained model is that of the checkpoint that validated best', async () => {
     const made = await workspace({ grpo: { ...config.grpo, steps: 5, test_freq: 1, lr: 0.05 }, checkpoints: { keep_last: 1, load_best_model_at_end: true } });
     const trainer = await open(made);

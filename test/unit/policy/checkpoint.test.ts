@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { wholeModel } from '../../../trainer/models/policy-weights.ts';
 import type { SupervisedRow } from '../../../trainer/policy/supervised.ts';
+import type { ParameterBlock } from '../../../trainer/models/weights.ts';
+import { movedAverage } from '../../../trainer/policy/weight-average.ts';
 import { loadModel, saveModel } from '../../../trainer/models/model-folder.ts';
 import { readCheckpoint, writeCheckpoint } from '../../../trainer/policy/checkpoint.ts';
 import { Learner } from '../../../trainer/policy/learner.ts';
@@ -36,7 +38,7 @@ describe('checkpoints', () => {
     await train(straight, 6);
     await train(first, 3);
     const target = path.join(folder, 'c');
-    await writeCheckpoint(target, source, wholeModel(first.weights), { version: 3, optimizer: first.optimizerState });
+    await writeCheckpoint(target, source, wholeModel(first.weights), { version: 3, optimizer: first.optimizerState, average: null });
     const { version, weights, optimizer } = await readCheckpoint(target, smallConfig, null);
     assert.equal(version, 3);
     second.weights.flat.set(weights.flat);
@@ -44,6 +46,16 @@ describe('checkpoints', () => {
     await train(second, 3);
     assert.deepEqual(second.snapshot(), straight.snapshot());
     for (const learner of [straight, first, second]) await learner.release();
+  });
+
+  it('keeps the moving average of the weights, whose values are those of its formula', async () => {
+    const weights = [1, 2, 3].map((seed) => smallWeights(smallConfig, seed));
+    const average = weights.reduce<ParameterBlock | null>((sofar, next) => movedAverage(sofar, next, 0.75), null)!;
+    const [a, b, c] = weights.map(({ flat }) => flat);
+    average.flat.forEach((value, i) => assert.ok(Math.abs(value - (0.5625 * a![i]! + 0.1875 * b![i]! + 0.25 * c![i]!)) < 1e-6));
+    const target = path.join(folder, 'c');
+    await writeCheckpoint(target, source, wholeModel(weights[2]!), { version: 3, optimizer: null, average });
+    assert.deepEqual((await readCheckpoint(target, smallConfig, null)).average, average);
   });
 
   it('is a Hugging Face folder with the tokenizer and the fields of the source', async () => {
@@ -71,7 +83,7 @@ describe('checkpoints', () => {
     const learner = new Learner(smallConfig, wholeModel(smallWeights()), engine);
     await train(learner, 1);
     const target = path.join(folder, 'c');
-    await writeCheckpoint(target, source, wholeModel(learner.weights), { version: 1, optimizer: learner.optimizerState });
+    await writeCheckpoint(target, source, wholeModel(learner.weights), { version: 1, optimizer: learner.optimizerState, average: null });
     await learner.release();
     await assert.rejects(readCheckpoint(target, { ...smallConfig, intermediate: 8 }, null), /shape/);
     writeFileSync(path.join(target, 'trainer_state.json'), '{"version": "x"}');

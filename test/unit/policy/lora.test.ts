@@ -94,7 +94,7 @@ describe('policy with LoRA', () => {
     await train(a, 4);
     await train(b, 2);
     const target = path.join(folder, 'checkpoint');
-    await writeCheckpoint(target, source, first, { version: 2, optimizer: b.optimizerState });
+    await writeCheckpoint(target, source, first, { version: 2, optimizer: b.optimizerState, average: null });
     assert.deepEqual(readdirSync(target).sort(), ['adapter_config.json', 'adapter_model.safetensors', 'config.json', 'generation_config.json', 'optimizer.safetensors', 'tokenizer.json', 'trainer_state.json']);
     const { weights, optimizer } = await readCheckpoint(target, smallConfig, second.frozen);
     second.trainable.flat.set(weights.flat);
@@ -110,7 +110,7 @@ describe('policy with LoRA', () => {
     const weights = fresh(randomFactors(smallConfig, lora));
     const [final, checkpoint] = [path.join(folder, 'final'), path.join(folder, 'checkpoint')];
     await writeCheckpoint(final, source, weights, null);
-    await writeCheckpoint(checkpoint, source, weights, { version: 1, optimizer: null });
+    await writeCheckpoint(checkpoint, source, weights, { version: 1, optimizer: null, average: null });
     assert.deepEqual(readdirSync(path.join(final, 'adapter')), ['adapter_config.json', 'adapter_model.safetensors']);
     const merged = await loadModel(final);
     assert.deepEqual((await loadModel(checkpoint)).weights, merged.weights);

@@ -18,6 +18,8 @@ describe('prompts', () => {
     harnesses.push(made);
     return made;
   };
+  /** Between two steps it computes as much of prompts as of a large model. */
+  const slow = (h: SamplerHarness) => Object.defineProperty(h.model, 'chunksPerStep', { value: 1 });
   afterEach(async () => { for (const { model } of harnesses.splice(0)) await model.release(); });
 
   it('that share beginnings give the same bits as alone and without a cache, in every family, with any number of bytes for it', async () => {
@@ -64,6 +66,7 @@ describe('prompts', () => {
 
   it('of any length do not hold up running requests, nor each other', async () => {
     const h = harness(long, smallWeights(long), { slots: 4 });
+    slow(h);
     h.submit({ id: 1, prompt: randomTokens(5, 1), max_tokens: 50 });
     await h.turn();
     h.submit({ id: 2, prompt: randomTokens(500, 2) });
@@ -93,6 +96,7 @@ describe('prompts', () => {
     const weights = smallWeights(long);
     const expected = await harness(long, weights).sample({ id: 1, prompt: randomTokens(300, 5) });
     const h = harness(long, weights, { slots: 2 });
+    slow(h);
     h.submit({ id: 1, prompt: randomTokens(10, 1), max_tokens: 40 });
     h.submit({ id: 2, prompt: randomTokens(400, 2) });
     h.submit({ id: 3, prompt: randomTokens(300, 5), seed: 1 });
@@ -125,6 +129,7 @@ describe('prompts', () => {
     const h = harness(config, weights, { slots: 2 });
     h.submit({ id: 2, prompt: [...sound(2, 150), 5, 5] });
     h.submit({ id: 3, prompt: [5, ...sound(3, 300)] });
+    slow(h);
     await h.turn();
     h.sampler.cancel(3);
     await h.finish();

@@ -86,6 +86,7 @@ describe('configuration file', () => {
     const best = (settings: object) => ({ ...minimal, checkpoints: { load_best_model_at_end: true }, ...settings });
     assert.match(refused(best({})), /load_best_model_at_end .* but grpo.test_freq is 0/);
     assert.match(refused(best({ algorithm: 'sft', sft: { data: 'x.jsonl' }, grpo: { test_freq: 1 } })), /but sft.test_freq is 0/);
+    assert.match(refused(best({ grpo: { test_freq: 5, ema_decay: 0.9 } })), /load_best_model_at_end .* grpo.ema_decay .* leave one of them out/);
     assert.equal(loadConfig(write(best({ grpo: { test_freq: 5 } }))).config.checkpoints.load_best_model_at_end, true);
   });
 
