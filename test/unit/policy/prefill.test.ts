@@ -32,8 +32,8 @@ describe('prompts', () => {
       const shared = [2 ** 28, 3 * alone.model.chunk * bytesPerToken].map((cacheBytes) => harness(config, weights, { slots: 5, cacheBytes }));
       const texts: number[][] = [randomTokens(70, f), randomTokens(200, f + 9)];
       let cached = 0;
-      for (let round = 0; round < 4; round++) {
-        const prompts = Array.from({ length: 7 }, () => [...texts[below(texts.length)]!.slice(0, 400), ...randomTokens(below(90), below(1000))]);
+      for (let round = 0; round < 3; round++) {
+        const prompts = Array.from({ length: 5 }, () => [...texts[below(texts.length)]!.slice(0, 400), ...randomTokens(below(90), below(1000))]);
         prompts.push(prompts[0]!);
         const expected: Result[] = [];
         for (const [id, prompt] of prompts.entries()) {
@@ -49,9 +49,27 @@ describe('prompts', () => {
         cached += prompts.reduce((sum, _, id) => sum + shared[0]!.results.get(id)!.cached, 0);
         texts.push(...prompts.map((prompt, id) => [...prompt, ...expected[id]!.tokens]));
       }
-      assert.ok(cached > 1000, `${config.family}: ${cached} tokens from the cache`);
+      assert.ok(cached > 300, `${config.family}: ${cached} tokens from the cache`);
     }
-  }).timeout(120_000);
+  }).timeout(240_000);
+
+  for (const [heads, kvHeads, headDim] of [[4, 4, 32], [8, 1, 64], [2, 2, 128], [4, 1, 256], [1, 1, 256]] as [number, number, number][]) {
+    it(`and answers have the same bits among others as alone: ${heads} heads over ${kvHeads} of ${headDim}`, async () => {
+      const config = { ...long, vocab: 300, hidden: 64, layers: 2, heads, kvHeads, headDim };
+      const weights = smallWeights(config, 1, 0.1);
+      const request = (id: number) => ({ id, prompt: randomTokens(30 + ((id * 53) % 200), id, config.vocab), max_tokens: 10 });
+      const crowd = harness(config, weights, { slots: 12 });
+      crowd.submit({ id: 99, prompt: randomTokens(500, 99, config.vocab), max_tokens: 60 });
+      for (let id = 1; id <= 12; id++) crowd.submit(request(id));
+      await crowd.finish();
+      for (const id of [1, 2, 11]) {
+        const alone = harness(config, weights, { slots: 12 });
+        alone.submit(request(id));
+        await alone.finish();
+        assert.deepEqual(crowd.results.get(id), alone.results.get(id), `request ${id}`);
+      }
+    }).timeout(60_000);
+  }
 
   it('are computed once for a group, and the next turn computes what is new', async () => {
     const h = harness(long, smallWeights(long));
