@@ -12,15 +12,16 @@ const allowed = {
   runner: ['protocol', 'store'],
   adapter: ['protocol', 'store'],
   engine: ['protocol'],
+  grammar: ['protocol'],
   models: ['protocol', 'engine'],
   export: ['protocol', 'engine', 'models'],
-  policy: ['protocol', 'engine', 'models'],
+  policy: ['protocol', 'engine', 'models', 'grammar'],
   evaluation: ['protocol'],
   algorithms: ['protocol', 'store', 'datasets', 'gateway', 'runner', 'adapter', 'policy', 'evaluation'],
   optimize: ['protocol', 'store', 'datasets', 'adapter', 'evaluation', 'prompts', 'algorithms'],
   runs: ['protocol', 'store', 'datasets', 'gateway', 'runner', 'adapter', 'policy', 'evaluation', 'prompts', 'algorithms', 'optimize'],
   server: ['protocol', 'store', 'gateway', 'runs'],
-  cli: ['protocol', 'store', 'datasets', 'evaluation', 'prompts', 'export', 'runs', 'server'],
+  cli: ['protocol', 'store', 'datasets', 'evaluation', 'prompts', 'policy', 'export', 'runs', 'server'],
 };
 
 const folders = Object.keys(allowed);

@@ -3,10 +3,11 @@
  *
  *   npm run -s bench -- grpo [--json] [--peers] [--sizes 5m,135m] [--threads 2] [--rounds 3]
  *
- * grpo: one whole step, 8 answers of 64 tokens to one prompt of about 64 tokens, a reward, one AdamW step on every parameter; no KL term, one epoch. Ours
+ * grpo: one whole step, 8 answers of 64 tokens to one prompt of 72 tokens, a reward, one AdamW step on every parameter; no KL term, one epoch. Ours
  * goes the way of a run, from chat calls to new weights; TRL's GRPOTrainer on the CPU does the same with the same model, prompt, reward and learning rate.
  * sft: one AdamW step on 4 rows of 256 tokens, all trained; the peer is a plain PyTorch loop with fused AdamW.
- * Random weights in float32. Every implementation and kind of step has a fresh process; they run in turn, the first step is not counted, figures are medians.
+ * Random weights in float32. Every implementation and kind of step has a fresh process; they run in turn, the first step is not counted, figures are
+ * medians over the rounds (fewer than --rounds where 40 s have passed).
  * `peak_mb`: greatest resident memory of the process, loading included. `cores`: CPU time per wall clock; well below `--threads` means that other programs had the cores,
  * and the ratios say little, since idle threads of the peers wait spinning and ours do not. `--peers` installs them on first use (5 GB).
  */
@@ -23,7 +24,9 @@ const { values: flags } = parseArgs({
   },
 });
 
-const messages = [{ role: 'user', content: 'count the vowels of every word: the user and the system count' }]; // 64 tokens with the template
+const TIME = 40_000; // ms of rounds of a kind of step
+
+const messages = [{ role: 'user', content: 'count the vowels of every word: the user and the system count' }]; // 72 tokens with the template
 const kinds = {
   grpo: { job: { kind: 'grpo', messages, group: 8, new_tokens: 64 }, peer: 'TRL', start: trlSteps },
   sft: { job: { kind: 'sft', rows: 4, length: 256 }, peer: 'PyTorch', start: pytorchSteps },
@@ -36,7 +39,9 @@ interface Figures { step_s: number; sampling_s?: number; tok_s: number; cores: n
 async function measure(processes: readonly PeerProcess[], job: object): Promise<Figures[]> {
   const steps = processes.map((): Awaited<ReturnType<typeof step>>[] => []);
   const step = (process: PeerProcess, seed: number) => process.ask({ ...job, seed }, Step);
-  for (let round = 0; round <= Number(flags.rounds); round++) {
+  let start = 0;
+  for (let round = 0; round <= Number(flags.rounds) && (round <= 1 || performance.now() - start < TIME); round++) {
+    if (round === 1) start = performance.now();
     for (const [i, process] of processes.entries()) {
       const made = await step(process, round + 1);
       if (round > 0) steps[i]?.push(made);

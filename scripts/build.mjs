@@ -41,7 +41,7 @@ const node = { ...common, platform: 'node', target: 'node20' };
 /** Bundled CommonJS packages ask for Node's modules by `require`, which an ES module has not. */
 const requireForEsm = { js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);" };
 
-const trainerEntries = { cli: 'trainer/cli/main.ts', 'policy-worker': 'trainer/policy/worker.ts' };
+const trainerEntries = { 'provider-probe': 'trainer/policy/provider/probe-process.ts', cli: 'trainer/cli/main.ts', 'policy-worker': 'trainer/policy/worker.ts' };
 
 /** The extension where there is no Node: a browser without a server. */
 export const webBuild = { ...common, sourcemap: false, minify: true, entryPoints: ['src/web.ts'], outfile: 'dist/web.cjs', format: 'cjs', platform: 'browser', target: 'es2022', external: ['vscode'] };

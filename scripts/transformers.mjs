@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { cacheFolder } from './cache-folder.mjs';
 
-const packages = ['torch==2.15.0', 'transformers==5.23.0', 'safetensors==0.8.0', 'gguf==0.19.0'];
+const packages = ['torch==2.15.0', 'transformers==5.23.0', 'safetensors==0.8.0', 'gguf==0.19.0', 'peft==0.21.2'];
 const folder = join(cacheFolder, 'transformers');
 const interpreter = (venv) => (process.platform === 'win32' ? join(venv, 'Scripts', 'python.exe') : join(venv, 'bin', 'python'));
 

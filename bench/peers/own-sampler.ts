@@ -4,7 +4,7 @@ import { timed, serve } from './serve.ts';
 
 const { folder, threads } = JSON.parse(process.argv[2] as string) as { folder: string; threads: number };
 let tokens = 0;
-const host = await PolicyHost.open({ folder, provider: 'cpu', threads, lora: null }, count);
+const host = await PolicyHost.open({ folder, provider: 'cpu', providerReason: 'as asked for', threads, lora: null }, count);
 
 function count(event: HostEvent): void {
   if (event.type === 'token') tokens += 1;

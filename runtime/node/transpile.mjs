@@ -1,6 +1,6 @@
 // TypeScript to JavaScript, one file at a time, through a cache on disk: only the first worker of a run pays for it.
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 
@@ -13,7 +13,9 @@ export function transpile(path, source, format, compilerOptions) {
   const cached = folder && join(folder, `${key}.js`);
   if (cached) {
     try {
-      return readFileSync(cached, 'utf8');
+      const code = readFileSync(cached, 'utf8');
+      utimesSync(cached, new Date(), new Date()); // used: it is not deleted soon
+      return code;
     } catch {
       // not there yet
     }

@@ -2,7 +2,11 @@ import { dirname, join, relative, sep } from 'node:path';
 import type { PickedAgent } from '../agents/pick-agent.ts';
 import type { Services } from '../services.ts';
 import { agentReference, configName, newConfig } from './config-file.ts';
+import { modelAmong, modelFiles } from './model-files.ts';
 import { pickDataFile } from './pick-data.ts';
+
+/** One is taken; more are looked at to find the nearest. */
+const mostModels = 50;
 
 /**
  * Writes a first agent-trainer.json beside the agent and opens it.
@@ -13,19 +17,14 @@ export async function createConfig(services: Services, agent: PickedAgent, root:
   const folder = dirname(agent.file.fsPath);
   const data = await pickDataFile(vscode, folder, root);
   if (data === undefined) return null;
-  const model = await findModelFolder(vscode, folder);
   const from = (path: string): string => relative(folder, path).split(sep).join('/');
-  const text = newConfig(agentReference(agent.file.fsPath, agent.name, folder), from(data), { path: model === null ? 'path/of/a/model/folder' : from(model) });
+  const found = await vscode.workspace.findFiles(new vscode.RelativePattern(folder, modelFiles), '**/{node_modules,.agent-trainer}/**', mostModels);
+  const model = modelAmong(found.map(({ fsPath }) => from(fsPath)));
+  const text = newConfig(agentReference(agent.file.fsPath, agent.name, folder), from(data), { path: model ?? 'path/of/a/model/folder' });
   const file = vscode.Uri.file(join(folder, configName));
   await vscode.workspace.fs.writeFile(file, new TextEncoder().encode(text));
   await vscode.window.showTextDocument(file, { preview: false });
   if (model !== null) return file.fsPath;
-  void vscode.window.showInformationMessage(vscode.l10n.t('Put the folder of the model to train (config.json, model.safetensors, tokenizer.json) under "model", then run Train Agent again.'));
+  void vscode.window.showInformationMessage(vscode.l10n.t('Put the model to train under "model": a folder with config.json, model.safetensors and tokenizer.json, a GGUF file, or hf:owner/name of the Hugging Face hub. Then run Train Agent again.'));
   return null;
-}
-
-/** A folder in Hugging Face layout near the agent. */
-async function findModelFolder(vscode: Services['vscode'], folder: string): Promise<string | null> {
-  const weights = await vscode.workspace.findFiles(new vscode.RelativePattern(folder, '**/model.safetensors'), '**/{node_modules,.agent-trainer}/**', 1);
-  return weights[0] === undefined ? null : dirname(weights[0].fsPath);
 }

@@ -27,6 +27,11 @@ export interface SupervisorOptions {
 
 /** Restarts after a crash, in a row, before it is left to the next command. */
 const restartLimit = 3;
+/** A trainer that lived as long has not failed at its start: its crash is the first of a row. */
+const steadyAfterMilliseconds = 10 * 60_000;
+
+/** Crashes in a row, with one of a trainer that had lived for so long. */
+export function crashesInARow(before: number, livedMilliseconds: number): number { return livedMilliseconds >= steadyAfterMilliseconds ? 1 : before + 1; }
 
 /** The trainer of one workspace folder: attached to if one is alive, else started; restarted after a crash. */
 export class Supervisor {
@@ -83,7 +88,8 @@ export class Supervisor {
       const { openTrainer } = await import('./open-trainer.ts');
       const { client, connection, process } = await openTrainer(this.options);
       client.onBadFrame = (error) => { log.background('A message of the trainer was not understood', error); };
-      client.onClose = () => { void this.lost(client, process); };
+      const began = Date.now();
+      client.onClose = () => { void this.lost(client, process, Date.now() - began); };
       await this.options.prepare(client);
       this.become({ kind: 'ready', client, connection, process });
       return client;
@@ -93,7 +99,7 @@ export class Supervisor {
     }
   }
 
-  private async lost(client: RpcClient, process: TrainerProcess | null): Promise<void> {
+  private async lost(client: RpcClient, process: TrainerProcess | null, livedMilliseconds: number): Promise<void> {
     if (this.disposed || this.state.kind !== 'ready' || this.state.client !== client) return;
     const { log, onLost } = this.options;
     if (process === null) {
@@ -106,7 +112,7 @@ export class Supervisor {
     const message = t('The trainer of {0} {1}.', this.folder, await Promise.race([process.gone, afterMilliseconds(2000).then(() => t('closed the connection'))]));
     this.become({ kind: 'failed', message });
     onLost();
-    this.restarts++;
+    this.restarts = crashesInARow(this.restarts, livedMilliseconds);
     if (this.restarts > restartLimit) {
       await log.toast(new TrainerError('environment', t('{0} It did so {1} times and is not started again by itself; the log says why.', message, this.restarts)));
       return;

@@ -5,11 +5,13 @@ import type { Chart, ChartsView } from '../../trainer/protocol/views.ts';
 import type { RunEntry } from '../runs/run-book.ts';
 import { number } from './format.ts';
 
-interface Metric { key: string; title: string; unit: string; help: string; unitRange?: boolean; of: (step: StepMetrics) => number | null; rings?: (step: StepMetrics) => number | null }
+interface Metric { key: string; title: string; unit: string; help: string; unitRange?: boolean; /** no chart where no step has it */ onlyIfMeasured?: boolean; of: (step: StepMetrics) => number | null; rings?: (step: StepMetrics) => number | null }
 
 const metrics = (): Metric[] => [
   { key: 'reward', title: t('Reward'), unit: '', help: t('Mean over the scored rollouts of the step; rings are held-out tasks'), unitRange: true, of: (step) => step.reward_mean, rings: (step) => step.val_reward },
   { key: 'response', title: t('Response length'), unit: t('tokens'), help: t('Mean length of the trained calls'), of: (step) => step.response_tokens_mean },
+  { key: 'accuracy', title: t('Preferred answers'), unit: t('% of pairs'), help: t('DPO: pairs whose better answer the policy prefers, compared with the model it began as'), onlyIfMeasured: true, of: (step) => (step.reward_accuracy == null ? null : step.reward_accuracy * 100) },
+  { key: 'margin', title: t('Reward margin'), unit: '', help: t('DPO: mean difference of the implicit rewards of the better and the worse answer'), onlyIfMeasured: true, of: (step) => step.reward_margin ?? null },
   { key: 'entropy', title: t('Entropy'), unit: t('nats/token'), help: t('Of the policy at trained tokens; near 0 it explores no more'), of: (step) => step.entropy },
   { key: 'kl', title: t('KL to the reference'), unit: t('nats/token'), help: t('How far the policy has moved from the model it began as; measured when grpo.kl_loss_coef is above 0'), of: (step) => step.kl },
   { key: 'clip', title: t('Clipped'), unit: t('% of tokens'), help: t('Trained tokens whose probability ratio the loss clipped'), of: (step) => (step.clip_fraction === null ? null : step.clip_fraction * 100) },
@@ -30,7 +32,7 @@ export function chartsView(entries: readonly RunEntry[]): ChartsView {
   return {
     steps,
     runs: entries.map(({ run, steps: own }, index) => ({ run_id: run.run_id, title: runTitle(run), note: runNote(own), color: index })),
-    charts: metrics().map(({ key, title, unit, help, unitRange = false, of, rings }): Chart => ({
+    charts: metrics().filter(({ onlyIfMeasured, of }) => !onlyIfMeasured || entries.some((entry) => entry.steps.some((step) => of(step) !== null))).map(({ key, title, unit, help, unitRange = false, of, rings }): Chart => ({
       key, title, unit, help, unitRange,
       series: across(({ metrics: step }) => (step === null ? null : of(step))),
       rings: rings === undefined ? [] : across((point) => point.held_out ?? (point.metrics === null ? null : rings(point.metrics))),

@@ -31,9 +31,10 @@ export function duration(seconds: number | null): string {
   return `${Math.floor(whole / 3600)} h ${String(Math.floor((whole % 3600) / 60)).padStart(2, '0')} min`;
 }
 
-/** 7 ms · 1.24 s, for spans. */
+/** <1 ms · 7 ms · 1.24 s, for spans. */
 export function shortDuration(seconds: number): string {
-  return seconds < 1 ? `${Math.max(0, Math.round(seconds * 1000))} ms` : seconds < 60 ? `${seconds.toFixed(2)} s` : duration(seconds);
+  if (seconds < 0.0005) return '<1 ms'; // less than the clocks of some agents tell
+  return seconds < 1 ? `${Math.round(seconds * 1000)} ms` : seconds < 60 ? `${seconds.toFixed(2)} s` : duration(seconds);
 }
 
 /** A minus sign of the width of a plus sign, and always one of the two. */

@@ -77,6 +77,8 @@ function judge(span: Span, { rollout_id, ordinal, agent, matches }: Circumstance
   if (!hasIds) return lost('no token ids');
   if (!prompt.every(isTokenId) || !response.every(isTokenId)) return lost('malformed token ids');
   if (response.length === 0) return lost('empty response');
+  // Drawn among the tokens that fit a format, which the trainer does not know either (see below).
+  if (span.attributes[attr.constrained] === true) return lost('constrained decoding');
   const logprobs = numbersOf(span, attr.responseLogprobs);
   if (!logprobs) return lost('no log-probabilities');
   if (logprobs.length !== response.length) return lost('log-probabilities do not fit the tokens');

@@ -34,12 +34,12 @@ export function inspect(rollout: AttemptedRollout, spans: Span[], agent_match: s
   if (calls.length === 0) fail('made no LLM call through the trainer. Make the agent call the base URL it is handed (llm.endpoint) instead of a URL of its own.');
 
   const failed = calls.find((span) => span.status.status_code === 'ERROR');
-  if (failed && calls.every((span) => span.status.status_code === 'ERROR')) fail(`made ${calls.length} LLM call(s) and all failed, the first with: ${failed.status.description ?? failed.attributes[attr.errorType] ?? 'an unnamed error'}.`);
+  if (failed && calls.every((span) => span.status.status_code === 'ERROR')) fail(`made ${counted(calls.length, 'LLM call')} and ${calls.length === 1 ? 'it failed with' : 'all failed, the first with'}: ${failed.status.description ?? failed.attributes[attr.errorType] ?? 'an unnamed error'}.`);
   if (!calls.some((span) => numbersOf(span, attr.responseTokenIds))) fail('got no token ids with its LLM calls, and training needs the ids as sampled. Use a local policy (model.path), or a server that honours return_token_ids.');
   if (!calls.some((span) => numbersOf(span, attr.responseLogprobs))) fail('got no log-probabilities with its LLM calls, and training needs them as sampled. Use a local policy (model.path), or a server that returns logprobs.');
 
   const everyone = toTransitions({ rollout, spans });
-  if (everyone.transitions.length === 0) fail(`made ${calls.length} LLM call(s) of which none can be trained: ${everyone.losses.map((loss) => `${loss.reason} (${loss.count})`).join(', ')}.`);
+  if (everyone.transitions.length === 0) fail(`made ${counted(calls.length, 'LLM call')} of which none can be trained: ${everyone.losses.map((loss) => `${loss.reason} (${loss.count})`).join(', ')}.`);
   const agents = [...new Set(everyone.transitions.map((transition) => transition.agent))];
   const trainable = toTransitions({ rollout, spans }, { agent_match }).transitions.length;
   if (trainable === 0) fail(`made no LLM call that grpo.agent_match "${agent_match}" selects. The agents seen: ${agents.map((agent) => agent ?? '(calls outside any operation)').join(', ')}. Correct the expression, or wrap the function that calls the model in operation("name", …).`);
@@ -52,8 +52,10 @@ export function inspect(rollout: AttemptedRollout, spans: Span[], agent_match: s
 /** The report as one line for a log. */
 export function describeSelfCheck({ calls, trainable, agents, tools, reward }: SelfCheckReport): string {
   const by = agents.length === 0 ? '' : ` by ${agents.join(', ')}`;
-  return `Self-check: ${calls} LLM call(s)${by}, ${trainable} trainable with token ids and log-probabilities${tools === 0 ? '' : `, ${tools} tool(s) offered`}, reward ${reward}.`;
+  return `Self-check: ${counted(calls, 'LLM call')}${by}, ${trainable} trainable with token ids and log-probabilities${tools === 0 ? '' : `, ${counted(tools, 'tool')} offered`}, reward ${reward}.`;
 }
+
+function counted(n: number, what: string): string { return `${n} ${what}${n === 1 ? '' : 's'}`; }
 
 function toolNames(calls: Span[]): Set<string> {
   const definitions = calls.flatMap((span): unknown => {

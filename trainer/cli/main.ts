@@ -4,6 +4,7 @@ import { addConvertCommand } from './commands/convert.ts';
 import { addDevCommand } from './commands/dev.ts';
 import { addEvalCommand } from './commands/eval.ts';
 import { addExportCommand } from './commands/export.ts';
+import { addHardwareCommand } from './commands/hardware.ts';
 import { addOptimizeCommand } from './commands/optimize.ts';
 import { addReportCommand } from './commands/report.ts';
 import { addRunsCommand } from './commands/runs.ts';
@@ -23,7 +24,7 @@ const program = new Command('agent-trainer')
   .showHelpAfterError('(agent-trainer --help lists the commands)')
   .exitOverride();
 
-for (const add of [addDevCommand, addTrainCommand, addOptimizeCommand, addEvalCommand, addServeCommand, addRunsCommand, addTasksCommand, addTraceCommand, addReportCommand, addExportCommand, addConvertCommand]) add(program);
+for (const add of [addDevCommand, addTrainCommand, addOptimizeCommand, addEvalCommand, addServeCommand, addRunsCommand, addTasksCommand, addTraceCommand, addReportCommand, addExportCommand, addConvertCommand, addHardwareCommand]) add(program);
 
 // Output that cannot be written: the reader has left (`| head`), or the disk it goes to is full.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -1,6 +1,7 @@
 import path from 'node:path';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { TrainerError } from '../protocol/errors.ts';
+import { providers } from '../protocol/providers.ts';
 import type { StartRun } from '../protocol/rpc.ts';
 import type { Run } from '../protocol/run.ts';
 import { isResumable, resumeCommand } from '../runs/recover.ts';
@@ -101,6 +102,11 @@ export function integerArgument(flag: string, least = 1, most = Number.MAX_SAFE_
     }
     return value;
   };
+}
+
+/** `--provider`: what the engine runs a local policy on. */
+export function providerOption(): Option {
+  return new Option('--provider <name>', 'what the engine runs a local policy on (default: the fastest here; agent-trainer hardware lists them)').choices(providers);
 }
 
 /** Reads a number above 0 from the command line. */

@@ -24,10 +24,13 @@ export function spanTree(spans: Span[]): string {
 }
 
 function spanLine(span: Span): string {
-  const ms = span.end_time === null ? 'running' : `${Math.round((span.end_time - span.start_time) * 1000)} ms`;
+  const ms = span.end_time === null ? 'running' : milliseconds(span.end_time - span.start_time);
   const error = span.status.status_code === 'ERROR' ? ` ${pc.red(oneLine(span.status.description ?? 'error'))}` : '';
   return `${pc.bold(oneLine(label(span)))} ${pc.dim(ms)}${detail(span)}${error}`;
 }
+
+/** Below what the clocks of some agents tell it is not 0. */
+function milliseconds(seconds: number): string { return seconds < 0.0005 ? '<1 ms' : `${Math.round(seconds * 1000)} ms`; }
 
 function label(span: Span): string {
   if (isLlmCall(span)) return `chat ${span.attributes[attr.responseModel] ?? span.attributes[attr.requestModel] ?? ''}`.trim();

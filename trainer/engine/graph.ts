@@ -3,6 +3,7 @@ import type { Attrs, Many, Operator } from './operator.ts';
 import { sameShape } from './operator.ts';
 import { rope } from './ops/attention.ts';
 import * as elementwise from './ops/elementwise.ts';
+import { frozenMatmul, type FrozenFormat } from './ops/frozen.ts';
 import * as indexing from './ops/indexing.ts';
 import { matmul, type MatmulOptions } from './ops/linear.ts';
 import * as normalization from './ops/normalization.ts';
@@ -132,6 +133,15 @@ export class GraphBuilder implements Graph {
       return this.reshape(product, [...a.shape.slice(0, -1), product.shape.at(-1) ?? 1]);
     }
     return this.apply(matmul, [a, b], { transA, transB, alpha });
+  }
+
+  /**
+   * x [..., in] · Wᵀ -> [..., out] for a matrix W [out, in] that is kept in low precision and gets no gradient; `matrix`: its parts, see `FrozenFormat`.
+   * With `transB` false x [..., out] · W. `packed`: the parts are constants.
+   */
+  frozenMatmul(x: Value, matrix: readonly Value[], format: FrozenFormat, { transB = true, packed = false } = {}): Value {
+    const product = this.apply(frozenMatmul, [this.reshape(x, [-1, x.shape.at(-1) ?? 1]), ...matrix], { format, transB, packed });
+    return this.reshape(product, [...x.shape.slice(0, -1), product.shape.at(-1) ?? 1]);
   }
 
   // ---- reductions (all axes when `axes` is left out)

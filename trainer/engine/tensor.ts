@@ -1,7 +1,10 @@
 import { TrainerError } from '../protocol/errors.ts';
 
-/** Element types of the engine. float64 exists on the CPU provider only (the tests use it for sharp gradient checks). */
-export type DType = 'float32' | 'float64' | 'int32' | 'int64' | 'bool';
+/**
+ * Element types of the engine. float64 exists on the CPU provider only (the tests use it for sharp gradient checks). float16 (as its bits) and uint8 are
+ * what matrices are kept in, nothing is computed with them.
+ */
+export type DType = 'float32' | 'float64' | 'float16' | 'int32' | 'int64' | 'uint8' | 'bool';
 export type Shape = readonly number[];
 
 /** In the type of an executable's input or output: a size that is known only when it runs. */
@@ -15,8 +18,10 @@ export interface ValueType {
 export interface TensorData {
   float32: Float32Array;
   float64: Float64Array;
+  float16: Uint16Array;
   int32: Int32Array;
   int64: BigInt64Array;
+  uint8: Uint8Array;
   bool: Uint8Array;
 }
 
@@ -30,8 +35,10 @@ export interface Tensor<D extends DType = DType> {
 const arrays = {
   float32: Float32Array,
   float64: Float64Array,
+  float16: Uint16Array,
   int32: Int32Array,
   int64: BigInt64Array,
+  uint8: Uint8Array,
   bool: Uint8Array,
 } as const;
 

@@ -5,9 +5,10 @@ import { exportGguf, ggufTypes } from './gguf.ts';
 import { exportHuggingFace, huggingFaceTypes } from './hugging-face.ts';
 import { exportOllama } from './ollama.ts';
 import { exportOnnx, onnxTypes } from './onnx.ts';
+import { exportPeft, peftTypes } from './peft.ts';
 
 /** Types of the weights that a format can have; the first is what it has unless told otherwise. */
-export const weightTypes = { hf: huggingFaceTypes, gguf: ggufTypes, ollama: ggufTypes, onnx: onnxTypes } as const;
+export const weightTypes = { hf: huggingFaceTypes, gguf: ggufTypes, ollama: ggufTypes, onnx: onnxTypes, peft: peftTypes } as const;
 export type ExportFormat = keyof typeof weightTypes;
 export const exportFormats = Object.keys(weightTypes) as ExportFormat[];
 
@@ -26,6 +27,10 @@ export async function exportModel({ source: model, format, type, out }: ExportRe
   switch (format) {
     case 'hf': return exportHuggingFace(source, out, ofFormat(huggingFaceTypes));
     case 'gguf': return exportGguf(source, out, ofFormat(ggufTypes) ?? ggufTypes[0], name);
+    case 'peft': {
+      ofFormat(peftTypes);
+      return exportPeft(source, out);
+    }
     case 'onnx': {
       ofFormat(onnxTypes);
       return exportOnnx(source, out);

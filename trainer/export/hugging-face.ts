@@ -2,7 +2,7 @@ import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { readConfig } from '../models/config.ts';
 import { isGguf } from '../models/gguf/read.ts';
-import { loadModel } from '../models/model-folder.ts';
+import { baseOfAdapter, loadModel } from '../models/model-folder.ts';
 import { writeDescription, type WeightType } from '../models/model-description.ts';
 import { writeSafetensors, type SafetensorsType } from '../models/safetensors.ts';
 import { flush, writeWhole } from '../models/write-whole.ts';
@@ -15,11 +15,11 @@ const names: Readonly<Record<HuggingFaceType, [SafetensorsType, WeightType]>> = 
 /** What a checkpoint holds for nobody but the trainer. */
 const notExported = /^(trainer_state\.json|optimizer\.safetensors|\..*)$/;
 
-/** Writes a Hugging Face folder that is a model's whole: a copy of the folder `source`, or with the weights in another type. A GGUF file becomes a folder of float32. */
+/** Writes a Hugging Face folder that is a model's whole: a copy of the folder `source`, or with the weights in another type. A GGUF file, and a checkpoint that holds an adapter alone, become a folder of float32. */
 export async function exportHuggingFace(source: string, folder: string, type: HuggingFaceType | null): Promise<void> {
   await writeWhole(folder, async (temporary) => {
     await mkdir(temporary, { recursive: true });
-    if (type === null && !isGguf(source)) return copyModel(source, temporary);
+    if (type === null && !isGguf(source) && await baseOfAdapter(source) === null) return copyModel(source, temporary);
     const [dtype, weightType] = names[type ?? 'f32'];
     const { weights } = await loadModel(source);
     await writeDescription(temporary, source, weightType);

@@ -68,6 +68,7 @@ function samplingAttributes(sampling: EffectiveSampling | null): MaybeAttributes
     [attr.requestTopK]: sampling?.top_k,
     [attr.requestMaxTokens]: sampling?.max_tokens,
     [attr.requestSeed]: sampling?.seed,
+    [attr.constrained]: sampling?.constrained ? true : null,
     [attr.requestStop]: sampling?.stop.length ? sampling.stop : null,
   };
 }

@@ -130,5 +130,6 @@ function samplingOf({ attributes }: Span): EffectiveSampling {
   return {
     temperature: number(attr.requestTemperature), top_p: number(attr.requestTopP), top_k: number(attr.requestTopK), max_tokens: number(attr.requestMaxTokens), seed: number(attr.requestSeed),
     stop: Array.isArray(stop) ? stop.map(String) : [],
+    constrained: attributes[attr.constrained] === true,
   };
 }

@@ -6,7 +6,7 @@ const TokenLogprobs = z.looseObject({ content: z.array(z.looseObject({ logprob: 
 /**
  * Token ids and log-probabilities a server reported with a completion; null without ids or with several choices.
  * Servers report log-probabilities of the model's own distribution, before temperature and truncation: they are kept
- * only where that is the one sampled from (temperature 1, no top-p, no top-k).
+ * only where that is the one sampled from (temperature 1, no top-p, no top-k, no format).
  */
 export function sampledTokens(completion: ChatCompletion, sampling: EffectiveSampling): SampledTokens | null {
   const [choice, ...others] = completion.choices;
@@ -20,7 +20,7 @@ export function sampledTokens(completion: ChatCompletion, sampling: EffectiveSam
 }
 
 function isUntouched(sampling: EffectiveSampling): boolean {
-  return sampling.temperature === 1 && sampling.top_p === 1 && sampling.top_k === 0;
+  return sampling.temperature === 1 && sampling.top_p === 1 && sampling.top_k === 0 && !sampling.constrained;
 }
 
 function logprobsOf(logprobs: unknown, tokens: number): number[] | null {

@@ -38,5 +38,14 @@ export function samplingOf(request: ChatRequest): EffectiveSampling {
     max_tokens: request.max_completion_tokens ?? request.max_tokens ?? null,
     seed: request.seed ?? null,
     stop: typeof request.stop === 'string' ? [request.stop] : (request.stop ?? []),
+    constrained: isConstrained(request),
   };
+}
+
+/** Whether the request asks for a format that servers enforce token by token. */
+function isConstrained(request: ChatRequest): boolean {
+  const format = request['response_format'] as { type?: unknown } | null | undefined;
+  const forced = request.tool_choice != null && request.tool_choice !== 'auto' && request.tool_choice !== 'none';
+  const strict = request.tool_choice !== 'none' && request.tools?.some((tool) => (tool['function'] as { strict?: unknown } | undefined)?.strict === true);
+  return (format != null && format.type !== 'text') || forced || strict === true;
 }

@@ -1,11 +1,12 @@
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import type { GraphBuilder, Value } from '../engine/graph.ts';
-import { elementCount, type Tensor } from '../engine/tensor.ts';
+import type { Tensor } from '../engine/tensor.ts';
 import type { LoraTarget } from '../protocol/lora-config.ts';
 import type { DecoderConfig } from './decoder-config.ts';
 import type { Weights } from './decoder.ts';
 import { parameterShapes } from './parameters.ts';
+import { withTwoRows } from './two-rows.ts';
 import { allocateBlock, type ParameterBlock } from './weights.ts';
 
 /** Low-rank adaptation (Hu et al. 2021): W x becomes W x + scale · B (A x), with A [rank, in] and B [out, rank], for the layers named by `targets`. */
@@ -55,21 +56,16 @@ export type LowRank = (b: GraphBuilder, x: Value, down: Value, up: Value, alpha:
 export const lowRank: LowRank = (b, x, down, up, alpha) => b.matmul(b.matmul(x, down, { transB: true }), up, { transB: true, alpha });
 
 /**
- * The same in an order of summation that does not depend on the number of rows, for a sampler whose answers repeat bit for bit. The CPU's kernels sum one row
- * alone in another order; where columns are dealt to threads, they sum more than 16 columns, or rows of more than 128 values, in an order that depends on how.
+ * The same in an order of summation that does not depend on the number of rows, for a sampler whose answers repeat bit for bit. Where columns
+ * are dealt to threads, the CPU's kernels sum more than 16 columns, or rows of more than 128 values, in an order that depends on how.
  */
-export const steadyLowRank: LowRank = (b, x, down, up, alpha) => {
-  const rows = elementCount(x.shape.slice(0, -1));
-  const flat = b.reshape(x, [rows, -1]);
-  const two = rows === 1 ? b.concat([flat, flat], 0) : flat;
-  const rank = down.shape[0] as number;
-  const products = pieces(0, rank, 128).map(([from, to]) => {
-    const inner = pieces(from, to, 16).map(([first, end]) => b.matmul(two, part(b, down, 0, first, end), { transB: true }));
-    return b.matmul(inner.length === 1 ? inner[0] as Value : b.concat(inner, 1), part(b, up, 1, from, to), { transB: true, alpha });
+export const steadyLowRank: LowRank = (b, x, down, up, alpha) => withTwoRows(b, x, (rows) => {
+  const products = pieces(0, down.shape[0] as number, 128).map(([from, to]) => {
+    const inner = pieces(from, to, 16).map(([first, end]) => b.matmul(rows, part(b, down, 0, first, end), { transB: true }));
+    return b.matmul(inner.length === 1 ? inner[0] as Value : b.concat(inner, -1), part(b, up, 1, from, to), { transB: true, alpha });
   });
-  const product = products.reduce((sum, term) => b.add(sum, term));
-  return b.reshape(rows === 1 ? b.slice(product, 0, 0, 1) : product, [...x.shape.slice(0, -1), -1]);
-};
+  return products.reduce((sum, term) => b.add(sum, term));
+});
 
 /** Weights whose targets have factors added to them. */
 export function withFactors(b: GraphBuilder, weights: Weights, factor: (name: string) => Value, settings: LoraSettings, product: LowRank = lowRank): Weights {

@@ -1,14 +1,17 @@
 import { access, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { zeros, type Tensor } from '../engine/tensor.ts';
 import { TrainerError } from '../protocol/errors.ts';
+import type { BaseType } from '../protocol/lora-config.ts';
 import { adapterBase, readAdapter } from './adapter-folder.ts';
 import { configJson, configText } from './config-json.ts';
 import { readConfig } from './config.ts';
 import type { DecoderConfig } from './decoder-config.ts';
+import { frozenParts, type FrozenBase } from './frozen-base.ts';
 import { isGguf } from './gguf/read.ts';
 import { fetchModel } from './hub/fetch-model.ts';
-import { addFactors } from './lora.ts';
-import { loadParameters, saveParameters, type ParameterBlock } from './weights.ts';
+import { addFactors, type Adapter } from './lora.ts';
+import { loadParameters, readParameters, saveParameters, type ParameterBlock } from './weights.ts';
 
 export interface Model { config: DecoderConfig; weights: ParameterBlock }
 
@@ -18,13 +21,31 @@ export interface Model { config: DecoderConfig; weights: ParameterBlock }
  */
 export async function loadModel(model: string): Promise<Model> {
   const config = await readConfig(model);
+  const { place, adapter } = await weightsOf(model, config);
+  const weights = await loadParameters(place, config);
+  if (adapter) for (const [name, tensor] of weights.tensors) addFactors(name, tensor, adapter);
+  return { config, weights };
+}
+
+/** As `loadModel`, for a model that is never trained: of each matrix no more than what is kept of it stays in memory. */
+export async function loadFrozen(model: string, type: BaseType): Promise<{ config: DecoderConfig; base: FrozenBase }> {
+  const config = await readConfig(model);
+  const { place, adapter } = await weightsOf(model, config);
+  const tensors = new Map<string, Tensor>();
+  await readParameters(place, config, (_, shape) => zeros('float32', shape), (name, tensor) => {
+    if (adapter) addFactors(name, tensor, adapter);
+    for (const [part, kept] of frozenParts(name, tensor, type)) tensors.set(part, kept);
+  });
+  return { config, base: { type, tensors } };
+}
+
+/** Where the weights of a model are, and the adapter to be added to them. */
+async function weightsOf(model: string, config: DecoderConfig): Promise<{ place: string; adapter: Adapter | null }> {
   const base = await baseOfAdapter(model);
-  if (base === null) return { config, weights: await loadParameters(model, config) };
+  if (base === null) return { place: model, adapter: null };
   const place = await fetchModel(base);
   if (!await access(place).then(() => true, () => false)) throw new TrainerError('not_found', `The adapter in ${model} is made for the model ${base}, which is not there. Put it back, or name where it is in adapter_config.json.`);
-  const [weights, adapter] = [await loadParameters(place, config), await readAdapter(model, config)];
-  for (const [name, tensor] of weights.tensors) addFactors(name, tensor, adapter);
-  return { config, weights };
+  return { place, adapter: await readAdapter(model, config) };
 }
 
 /** The model whose weights a folder is to be read with, where it holds an adapter alone; else null. */

@@ -1,3 +1,4 @@
+import { elementCount } from '../engine/tensor.ts';
 import { layouts, type DecoderConfig } from './decoder-config.ts';
 
 /** Names (as Hugging Face gives them) and shapes ([out, in] for matrices) of a decoder's parameters, in file order. */
@@ -26,4 +27,8 @@ export function parameterShapes(c: DecoderConfig): Map<string, number[]> {
   shapes.set('model.norm.weight', [c.hidden]);
   if (!c.tied) shapes.set('lm_head.weight', [c.vocab, c.hidden]);
   return shapes;
+}
+
+export function parameterCount(config: DecoderConfig): number {
+  return [...parameterShapes(config).values()].reduce((sum, shape) => sum + elementCount(shape), 0);
 }

@@ -2,12 +2,14 @@ import type { GraphBuilder, Value } from '../engine/graph.ts';
 import type { Tensor } from '../engine/tensor.ts';
 import type { DecoderConfig } from './decoder-config.ts';
 import { wholeWeights, type Weights } from './decoder.ts';
+import { baseWeights, isOfLinearLayer, type FrozenBase } from './frozen-base.ts';
 import { factorShapes, steadyLowRank, withFactors, type LoraSettings } from './lora.ts';
 import { parameterShapes } from './parameters.ts';
+import { withTwoRows } from './two-rows.ts';
 import type { ParameterBlock } from './weights.ts';
 
 /** What training with LoRA leaves as it is: the model, and where its factors go. */
-export interface Frozen { readonly base: ParameterBlock; readonly lora: LoraSettings }
+export interface Frozen { readonly base: FrozenBase; readonly lora: LoraSettings }
 
 /** The weights of a policy. */
 export interface PolicyWeights {
@@ -26,9 +28,12 @@ export function wholeModel(trainable: ParameterBlock): PolicyWeights { return { 
  */
 export function weightInputs(b: GraphBuilder, config: DecoderConfig, frozen: Frozen | null): { weight: Weights; trainable: ReadonlyMap<string, Value> } {
   const inputs = (shapes: ReadonlyMap<string, readonly number[]>) => new Map([...shapes].map(([name, shape]) => [name, b.input(name, 'float32', shape)]));
-  const parameters = inputs(parameterShapes(config));
-  const model = wholeWeights(b, (name) => parameters.get(name) as Value);
-  if (!frozen) return { weight: model, trainable: parameters };
+  if (!frozen) {
+    const parameters = inputs(parameterShapes(config));
+    return { weight: wholeWeights(b, (name) => parameters.get(name) as Value), trainable: parameters };
+  }
+  const kept = new Map([...frozen.base.tensors].map(([name, { dtype, shape }]) => [name, b.input(name, dtype, shape)]));
+  const model = baseWeights(b, frozen.base, (name) => kept.get(name) as Value, false);
   const factors = inputs(factorShapes(config, frozen.lora));
   return { weight: withFactors(b, model, (name) => factors.get(name) as Value, frozen.lora), trainable: factors };
 }
@@ -41,18 +46,30 @@ export function weightFeeds({ trainable, frozen }: PolicyWeights, instead: Param
 /**
  * Weights of a graph that only samples. The model is part of the compiled graph: ONNX Runtime packs it once, which makes products of few rows two to three
  * times faster; and it sums packed products in one order whatever the number of rows, where the order for weights fed as inputs changes with it: a
- * request would not repeat among others bit for bit. Factors are inputs, so an update needs no new graph.
+ * request would not repeat among others bit for bit. Factors are inputs, so an update needs no new graph. So are matrices of float16 and int8: constants would
+ * be expanded to float32, and there is no kernel that multiplies with them as they are (with those of int4 there is).
  */
 export function samplingWeights(b: GraphBuilder, { trainable, frozen }: PolicyWeights): Weights {
-  const model = frozen?.base ?? trainable;
-  const values = new Map([...model.tensors].map(([name, tensor]) => [name, b.constant(tensor)]));
-  const weight = wholeWeights(b, (name) => values.get(name) as Value);
-  if (!frozen) return weight;
+  const constants = (tensors: ReadonlyMap<string, Tensor>) => new Map([...tensors].map(([name, tensor]) => [name, b.constant(tensor)]));
+  if (!frozen) {
+    const parameters = constants(trainable.tensors);
+    return wholeWeights(b, (name) => parameters.get(name) as Value);
+  }
+  const fed = fedParts(frozen.base);
+  const kept = constants(new Map([...frozen.base.tensors].filter(([name]) => !fed.has(name))));
+  for (const [name, { dtype, shape }] of fed) kept.set(name, b.input(name, dtype, shape));
+  const base = baseWeights(b, frozen.base, (name) => kept.get(name) as Value, fed.size === 0);
+  const weight: Weights = frozen.base.type === 'float32' ? base : { ...base, linear: (x, name) => (isOfLinearLayer(name) ? withTwoRows(b, x, (rows) => base.linear(rows, name)) : base.linear(x, name)) };
   const factors = new Map([...trainable.tensors].map(([name, { shape }]) => [name, b.input(name, 'float32', shape)]));
   return withFactors(b, weight, (name) => factors.get(name) as Value, frozen.lora, steadyLowRank);
 }
 
 /** What a graph of `samplingWeights` is fed. */
 export function samplingFeeds({ trainable, frozen }: PolicyWeights): Record<string, Tensor> {
-  return frozen ? Object.fromEntries(trainable.tensors) : {};
+  return frozen ? Object.fromEntries([...fedParts(frozen.base), ...trainable.tensors]) : {};
+}
+
+/** What of a base a sampling graph is fed: the matrices kept as float16 or int8. */
+function fedParts({ type, tensors }: FrozenBase): ReadonlyMap<string, Tensor> {
+  return new Map(type === 'float16' || type === 'int8' ? [...tensors].filter(([name]) => isOfLinearLayer(name)) : []);
 }

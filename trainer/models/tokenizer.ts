@@ -8,6 +8,7 @@ import { Detokenizer } from './detokenizer.ts';
 import { maxVocabulary } from './huggingface-config.ts';
 import { TimeLimitError, withTimeLimit } from './time-limit.ts';
 import { Decoder, tokenBytes, tokenEncoding, type TokenEncoding } from './token-bytes.ts';
+import { tokenTable, type TokenTable } from './token-table.ts';
 import { readTokenizerFiles } from './tokenizer-files.ts';
 
 const TokenText = z.union([z.string(), z.looseObject({ content: z.string() }).transform((token) => token.content)], { error: 'must be a string or a token object' }).nullish();
@@ -64,10 +65,16 @@ export class ModelTokenizer {
     return ids.map((id) => detokenizer.push(id)).join('') + detokenizer.end();
   }
 
-  detokenizer(): Detokenizer { return new Detokenizer((id) => (this.#special.has(id) ? undefined : this.#bytes[id]), this.#stripsFirstBlank); }
+  detokenizer(): Detokenizer { return new Detokenizer((id) => this.printedBytesOf(id), this.#stripsFirstBlank); }
+
+  /** The bytes a token adds to an answer; undefined for special tokens. */
+  printedBytesOf(id: number): Uint8Array | undefined { return this.#special.has(id) ? undefined : this.#bytes[id]; }
 
   /** The bytes a token stands for, special tokens written out. */
   bytesOf(id: number): Uint8Array { return this.#bytes[id] ?? new Uint8Array(0); }
+
+  /** What another thread needs to read tokens. */
+  table(): TokenTable { return tokenTable(this.#bytes, this.#special, this.#stripsFirstBlank); }
 
   idOf(token: string): number | undefined { return this.#tokenizer.token_to_id(token); }
 

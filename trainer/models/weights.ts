@@ -47,17 +47,24 @@ export function initialParameters(config: DecoderConfig, seed: number, std = 0.0
   return block;
 }
 
+/** Reads the weights of a Hugging Face folder or a GGUF file. Throws as `readParameters` does. */
+export async function loadParameters(model: string, config: DecoderConfig): Promise<ParameterBlock> {
+  let block: ParameterBlock | undefined;
+  // Only once the files are known to hold them: sizes of a damaged config.json must not decide how much memory is taken.
+  await readParameters(model, config, (name) => (block ??= allocateParameters(config)).tensors.get(name) as Tensor<'float32'>, () => undefined);
+  return block as ParameterBlock;
+}
+
 /**
- * Reads the weights of a Hugging Face folder (`model.safetensors` or its shards) or of a GGUF file.
+ * Reads the weights of a Hugging Face folder (`model.safetensors` or its shards) or of a GGUF file one by one into the room made for each, and tells when it is read.
  * Throws TrainerError naming a missing, unknown or misshapen tensor, or one with a value that is not finite.
  */
-export async function loadParameters(model: string, config: DecoderConfig): Promise<ParameterBlock> {
+export async function readParameters(model: string, config: DecoderConfig, room: (name: string, shape: readonly number[]) => Tensor<'float32'>, done: (name: string, tensor: Tensor<'float32'>) => void): Promise<void> {
   const files: WeightFile[] = [];
   try {
     if (isGguf(model)) files.push(await openGgufWeights(model, config));
     else for (const file of await weightFiles(model)) files.push(await openSafetensors(file));
     const found = new Map(files.flatMap((file) => [...file.shapes.keys()].map((name) => [name, file] as const)));
-    // Before memory is taken: sizes of a damaged config.json must not decide how much.
     for (const [name, shape] of parameterShapes(config)) {
       const source = found.get(name)?.shapes.get(name);
       if (!source) throw new TrainerError('bad_input', `${model}: the weights have no tensor "${name}", which the configuration asks for. The files belong to different models.`);
@@ -67,12 +74,12 @@ export async function loadParameters(model: string, config: DecoderConfig): Prom
     }
     const extra = [...found.keys()].filter((name) => !parameterShapes(config).has(name) && !isIgnored(name, config));
     if (extra.length > 0) throw new TrainerError('bad_input', `${model}: tensor "${extra[0]}" is not part of a ${config.family} model (${extra.length} such). Use weights that fit the configuration.`);
-    const block = allocateParameters(config);
-    for (const [name, { data }] of block.tensors) {
-      await (found.get(name) as WeightFile).read(name, data);
-      requireFinite(data, name, model);
+    for (const [name, shape] of parameterShapes(config)) {
+      const tensor = room(name, shape);
+      await (found.get(name) as WeightFile).read(name, tensor.data);
+      requireFinite(tensor.data, name, model);
+      done(name, tensor);
     }
-    return block;
   } finally {
     for (const file of files) await file.close();
   }

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { ChatChunk, ChatCompletion, ChatRequest, SampledTokens } from '../protocol/chat.ts';
 import { StopMatcher, type Detokenizer } from '../models/detokenizer.ts';
-import type { ModelTokenizer } from '../models/tokenizer.ts';
+import type { TokenReader } from '../models/token-table.ts';
 import type { PickedToken } from './sampling.ts';
 import type { SampledToken } from './sampler.ts';
 import { parseToolCalls, toolCallStart, type ToolCall } from './tool-calls.ts';
 
 /** One answer in OpenAI's shapes, growing token by token. Its text is that of the tokens up to the first stop string, special tokens left out. */
 export class Answer {
-  readonly #tokenizer: ModelTokenizer;
+  readonly #reader: TokenReader;
   readonly #request: ChatRequest;
   readonly #prompt: number[];
   readonly #head: { id: string; created: number; model: string };
@@ -24,12 +24,12 @@ export class Answer {
   #finish = '';
   #cached = 0;
 
-  constructor(tokenizer: ModelTokenizer, request: ChatRequest, options: { model: string; prompt: number[]; stop: string[]; parseTools: boolean }) {
-    this.#tokenizer = tokenizer;
+  constructor(reader: TokenReader, request: ChatRequest, options: { model: string; prompt: number[]; stop: string[]; parseTools: boolean }) {
+    this.#reader = reader;
     this.#request = request;
     this.#prompt = options.prompt;
     this.#head = { id: `chatcmpl-${randomUUID()}`, created: Math.floor(Date.now() / 1000), model: options.model };
-    this.#detokenizer = tokenizer.detokenizer();
+    this.#detokenizer = reader.detokenizer();
     this.#stops = new StopMatcher(options.stop);
     this.#parseTools = options.parseTools;
     this.#untilTools = new StopMatcher(options.parseTools ? [toolCallStart] : []);
@@ -96,7 +96,7 @@ export class Answer {
   }
 
   #named({ token, logprob }: PickedToken) {
-    const bytes = this.#tokenizer.bytesOf(token);
+    const bytes = this.#reader.bytesOf(token);
     return { token: new TextDecoder().decode(bytes), logprob, bytes: [...bytes] };
   }
 

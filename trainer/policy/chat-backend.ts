@@ -1,13 +1,13 @@
 import { randomInt } from 'node:crypto';
 import { ChatBackendError, type CallContext, type ChatBackend, type ChatEvent, type ChatRequest } from '../protocol/chat.ts';
 import { messageOf } from '../protocol/errors.ts';
-import type { ModelTokenizer } from '../models/tokenizer.ts';
 import { Answer } from './answer.ts';
 import type { ChatSample, SampleMessage } from './messages.ts';
+import { outputFormat, type OutputFormat } from './output-format.ts';
 import type { PolicyClient } from './policy-client.ts';
 import { uniforms } from './random.ts';
 
-interface Parts { name: string; client: PolicyClient; tokenizer: ModelTokenizer; seed: number | null }
+interface Parts { name: string; client: PolicyClient; seed: number | null }
 
 /** The local policy as an OpenAI-compatible model: has the conversation rendered and continued, and gives the answer back as it grows. */
 export class PolicyBackend implements ChatBackend {
@@ -23,17 +23,17 @@ export class PolicyBackend implements ChatBackend {
   async models(): Promise<string[]> { return [this.#parts.name]; }
 
   async *chat(request: ChatRequest, context: CallContext): AsyncGenerator<ChatEvent> {
-    const { tokenizer } = this.#parts;
     if ((request.n ?? 1) > 1) throw invalid('The local model answers once per request. Send the request n times instead of setting "n".', { param: 'n' });
+    const format = outputFormat(request);
     const tools = request.tools?.length && request.tool_choice !== 'none' ? request.tools : null;
-    const sampling = this.#sampling(request, context, tools);
+    const sampling = this.#sampling(request, context, tools, format);
     const queue = new MessageQueue(context.signal);
     const cancel = this.#start(sampling, queue);
     try {
       const begun = await queue.next();
       if (begun.type !== 'prompt') throw refusal(begun);
       const { prompt, max_tokens } = begun;
-      const answer = new Answer(tokenizer, request, { model: request.model, prompt, stop: sampling.stop, parseTools: tools !== null });
+      const answer = new Answer(this.#parts.client.tokens, request, { model: request.model, prompt, stop: sampling.stop, parseTools: tools !== null });
       for (;;) {
         const message = await queue.next();
         if (message.type !== 'token' && message.type !== 'done') throw refusal(message);
@@ -41,7 +41,7 @@ export class PolicyBackend implements ChatBackend {
         if (request.stream) for (const chunk of chunks) yield { type: 'chunk', chunk };
         if (message.type !== 'done') continue;
         const { temperature, top_p, top_k, seed, stop } = sampling;
-        yield { type: 'done', completion: answer.completion(), tokens: answer.sampled(message.version), sampling: { temperature, top_p, top_k, max_tokens, seed, stop } };
+        yield { type: 'done', completion: answer.completion(), tokens: answer.sampled(message.version), sampling: { temperature, top_p, top_k, max_tokens, seed, stop, constrained: format !== null } };
         return;
       }
     } finally {
@@ -57,10 +57,11 @@ export class PolicyBackend implements ChatBackend {
     }
   }
 
-  #sampling(request: ChatRequest, context: CallContext, tools: unknown[] | null): Omit<ChatSample, 'id'> {
+  #sampling(request: ChatRequest, context: CallContext, tools: unknown[] | null, format: OutputFormat | null): Omit<ChatSample, 'id'> {
     return {
       messages: request.messages,
       tools,
+      format,
       temperature: request.temperature ?? 1,
       top_p: request.top_p ?? 1,
       top_k: request.top_k ?? 0,
@@ -106,8 +107,8 @@ class MessageQueue {
 function refusal(message: SampleMessage): ChatBackendError {
   if (message.type === 'failed') return new ChatBackendError(500, 'server_error', message.error.message);
   if (message.type !== 'invalid') return new ChatBackendError(500, 'server_error', `The policy's thread said "${message.type}" out of turn.`);
-  const code = message.error.details?.['code'];
-  return invalid(message.error.message, { param: 'messages', ...(typeof code === 'string' ? { code } : {}) });
+  const { code, param = 'messages' } = message.error.details ?? {};
+  return invalid(message.error.message, { ...(typeof param === 'string' ? { param } : {}), ...(typeof code === 'string' ? { code } : {}) });
 }
 
 function invalid(message: string, options: { code?: string; param?: string }): ChatBackendError {

@@ -5,12 +5,14 @@ import { z } from 'zod';
 import type { AdamWState } from '../engine/optimizer.ts';
 import { wrap, type Tensor } from '../engine/tensor.ts';
 import { TrainerError } from '../protocol/errors.ts';
-import { readJson } from '../models/config.ts';
+import { readConfig, readJson } from '../models/config.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
 import { readAdapter, writeAdapter } from '../models/adapter-folder.ts';
 import { writeDescription } from '../models/model-description.ts';
+import { frozenValue } from '../models/frozen-base.ts';
 import { addFactors, type LoraSettings } from '../models/lora.ts';
 import type { Frozen, PolicyWeights } from '../models/policy-weights.ts';
+import { parameterShapes } from '../models/parameters.ts';
 import { readSafetensors, writeSafetensors, writeTensorBytes, type NamedTensor } from '../models/safetensors.ts';
 import { allocateBlock, loadParameters, saveParameters, type ParameterBlock } from '../models/weights.ts';
 import { writeWhole } from '../models/write-whole.ts';
@@ -33,7 +35,7 @@ export async function writeCheckpoint(folder: string, source: string, { trainabl
     await writeDescription(temporary, source, 'float32');
     if (!frozen) await saveParameters(temporary, trainable);
     else if (resume) await writeAdapter(temporary, { settings: frozen.lora, factors: trainable }, source);
-    else await saveMerged(temporary, trainable, frozen, source);
+    else await saveMerged(temporary, await readConfig(source), trainable, frozen, source);
     if (resume) {
       const state = { version: resume.version, optimizer_step: resume.optimizer?.step ?? 0 };
       await writeFile(path.join(temporary, stateFile), `${JSON.stringify(state, null, 2)}\n`, { flush: true });
@@ -66,14 +68,15 @@ async function readFactors(folder: string, config: DecoderConfig, lora: LoraSett
 }
 
 /** The model one matrix at a time, so that it is not in memory twice. */
-async function saveMerged(folder: string, factors: ParameterBlock, { base, lora }: Frozen, source: string): Promise<void> {
+async function saveMerged(folder: string, config: DecoderConfig, factors: ParameterBlock, { base, lora }: Frozen, source: string): Promise<void> {
   const adapter = { settings: lora, factors };
-  await writeTensorBytes(path.join(folder, 'model.safetensors'), [...base.tensors].map(([name, tensor]) => ({
-    name, dtype: 'F32', shape: tensor.shape,
+  await writeTensorBytes(path.join(folder, 'model.safetensors'), [...parameterShapes(config)].map(([name, shape]) => ({
+    name, dtype: 'F32', shape,
     parts: () => {
-      const merged = { ...tensor, data: tensor.data.slice() };
+      const value = frozenValue(base, name);
+      const merged = value === base.tensors.get(name) ? { ...value, data: value.data.slice() } : value;
       addFactors(name, merged, adapter);
-      return [new Uint8Array(merged.data.buffer)];
+      return [new Uint8Array(merged.data.buffer, merged.data.byteOffset, merged.data.byteLength)];
     },
   })));
   const beside = path.join(folder, 'adapter');

@@ -1,7 +1,8 @@
 import { compileForAnySize, takesAnySize, type Executable } from '../engine/executor.ts';
-import { wrap, type Tensor } from '../engine/tensor.ts';
+import { elementCount, wrap, type Tensor } from '../engine/tensor.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
 import { decodeExamples, decodeGraph, keyOutput, valueOutput } from '../models/decode-graph.ts';
+import { parameterShapes } from '../models/parameters.ts';
 import { samplingFeeds, type PolicyWeights } from '../models/policy-weights.ts';
 import { DecodeInputs } from './decode-inputs.ts';
 import { KvCache } from './kv-cache.ts';
@@ -18,6 +19,8 @@ export class DecodeModel {
   readonly slots: number;
   /** Most tokens that are added to a row at once. Texts have the same bits if they are cut at multiples of it. */
   readonly chunk: number;
+  /** Most rows of one `extend`. */
+  readonly chunksPerRun: number;
   readonly cache: KvCache;
   readonly #weights: PolicyWeights;
   readonly #engine: EngineOptions;
@@ -38,16 +41,19 @@ export class DecodeModel {
     this.#inputs = new DecodeInputs(config);
     // A product that ONNX Runtime divides among threads by columns is summed in other strides. So that no product of attention is: as many of them
     // as there are threads, at least as many rows as columns in a chunk, and many columns for heads so wide that their own length takes two strides.
-    // One row alone would be summed in another order too, in products with weights that are fed (LoRA's).
-    this.#leastRows = Math.max(weights.frozen ? 2 : 1, Math.ceil(engine.threads / kvHeads));
+    // Products with weights that are fed are not packed: one row alone is summed in another order (LoRA's factors), and so are large matrices by few rows
+    // or by as many as they have columns.
+    const fed = weights.frozen?.base.type === 'float16' || weights.frozen?.base.type === 'int8';
+    this.#leastRows = Math.max(fed ? 8 : weights.frozen ? 2 : 1, Math.ceil(engine.threads / kvHeads));
+    this.chunksPerRun = fed ? 1 : slots;
     this.chunk = Math.max(64, Math.ceil(headDim * kvHeads / heads / 64) * 64);
     this.cache = new KvCache(config, Math.max(slots, this.#leastRows), headDim > 128 ? 128 * engine.threads : 64, this.#anySize);
   }
 
   /** Chunks of prompts to compute between two steps of running requests: one of a large model, more of a small one. */
   get chunksPerStep(): number {
-    const { length } = (this.#weights.frozen?.base ?? this.#weights.trainable).flat;
-    return Math.max(1, Math.floor(prefillWork / length / this.chunk));
+    const parameters = [...parameterShapes(this.config).values()].reduce((sum, shape) => sum + elementCount(shape), 0);
+    return Math.max(1, Math.floor(prefillWork / parameters / this.chunk));
   }
 
   /** To be called after the weights have changed, or before. Compiled graphs hold a model that is trained itself; factors of LoRA are fed at each run. */
@@ -86,7 +92,7 @@ export class DecodeModel {
       const part = parts[Math.floor(i / tokens)] ?? [];
       return part[Math.min(i % tokens, part.length - 1)] ?? 0;
     });
-    const wanted = !this.#anySize ? batch : last.length === 1 && this.#weights.frozen ? 2 : last.length;
+    const wanted = !this.#anySize || (this.#weights.frozen && tokens === 1) ? batch : last.length === 1 && this.#weights.frozen ? 2 : last.length;
     const rows = [...last, ...Array<number>(wanted - last.length).fill(last[0] ?? 0)];
     const feeds: Record<string, Tensor> = {
       ...samplingFeeds(this.#weights),

@@ -1,15 +1,18 @@
 import { messageOf, TrainerError, type ErrorCode } from '../protocol/errors.ts';
 import type { DpoMetrics, ExampleSettings, PolicyInfo, PreferencePair, ScoredRow, SftMetrics, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
 import type { LoraSettings } from '../models/lora.ts';
+import type { BaseType } from '../protocol/lora-config.ts';
+import type { TokenTable } from '../models/token-table.ts';
 import type { Provider } from '../protocol/providers.ts';
 import type { Conversation } from './chat-prompt.ts';
+import type { OutputFormat } from './output-format.ts';
 import type { SampledToken, SampleRequest } from './sampler.ts';
 
 /** What the worker is started with. */
-export interface WorkerOptions { folder: string; provider: Provider; threads: number; lora: LoraStart | null }
+export interface WorkerOptions { folder: string; provider: Provider; providerReason: string; threads: number; lora: LoraStart | null }
 
-/** Factors to train beside a frozen model, drawn from a seed. */
-export interface LoraStart extends LoraSettings { seed: number }
+/** Factors to train, drawn from a seed, beside a frozen model that is kept in `base`. */
+export interface LoraStart extends LoraSettings { seed: number; base: BaseType }
 
 /** Calls that are answered once. */
 export interface PolicyCalls {
@@ -26,7 +29,7 @@ export interface PolicyCalls {
 export type CallName = keyof PolicyCalls;
 
 /** A conversation to continue; without `max_tokens` as far as the context goes. It is rendered in the thread: templates come with the model and may take any time. */
-export interface ChatSample extends Omit<SampleRequest, 'prompt' | 'max_tokens'>, Conversation { max_tokens: number | null }
+export interface ChatSample extends Omit<SampleRequest, 'prompt' | 'max_tokens' | 'constraint'>, Conversation { max_tokens: number | null; format: OutputFormat | null }
 
 /** Trainer -> worker. */
 export type ToWorker =
@@ -44,7 +47,7 @@ export type SampleMessage =
 
 /** Worker -> trainer. `ready` or `unusable` comes first. */
 export type FromWorker =
-  | { type: 'ready'; info: PolicyInfo }
+  | { type: 'ready'; info: PolicyInfo; tokens: TokenTable }
   | { type: 'unusable'; error: PlainError }
   | { type: 'samples'; samples: SampleMessage[] }
   | { type: 'answer'; id: number; output: unknown }

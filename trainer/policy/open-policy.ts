@@ -3,17 +3,18 @@ import path from 'node:path';
 import type { Provider } from '../protocol/providers.ts';
 import { readConfig } from '../models/config.ts';
 import { fetchModel, type FetchOptions } from '../models/hub/fetch-model.ts';
-import { openTokenizer } from '../models/tokenizer.ts';
 import type { ChatBackend } from '../protocol/chat.ts';
 import type { DpoMetrics, ExampleSettings, Policy, PolicyInfo, PreferencePair, ScoredRow, SftMetrics, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
 import { PolicyBackend } from './chat-backend.ts';
 import type { LoraStart } from './messages.ts';
 import { PolicyClient } from './policy-client.ts';
+import { chooseProvider } from './provider/choose.ts';
 
 export interface OpenPolicyOptions extends FetchOptions {
   /** Threads of the engine. Default: the cores this process may use. */
   threads?: number;
-  provider?: Provider;
+  /** Default: the fastest that computes right here, measured once for models of this width. */
+  provider?: Provider | undefined;
   /** Trains low-rank factors beside the model, which stays as it is. Default: the model itself is trained. */
   lora?: LoraStart | null;
   /** Seeds the requests that come without a seed, in order of arrival. Default: random. */
@@ -25,12 +26,11 @@ export interface OpenPolicyOptions extends FetchOptions {
  * Throws TrainerError naming the file at fault, or what the provider lacks.
  */
 export async function openPolicy(model: string, options: OpenPolicyOptions = {}): Promise<Policy & { chat: ChatBackend }> {
-  const { threads = availableParallelism(), provider = 'cpu', lora = null, seed } = options;
+  const { threads = availableParallelism(), lora = null, seed } = options;
   const folder = path.resolve(await fetchModel(model, options));
-  const config = await readConfig(folder);
-  const tokenizer = await openTokenizer(folder, config.vocab);
-  const client = await PolicyClient.start({ folder, threads, provider, lora });
-  const chat = new PolicyBackend({ name: modelName(model), client, tokenizer, seed: seed ?? null });
+  const { provider, reason: providerReason } = options.provider ? { provider: options.provider, reason: 'as asked for' } : await chooseProvider(await readConfig(folder), { threads, ...(options.signal ? { signal: options.signal } : {}) });
+  const client = await PolicyClient.start({ folder, threads, provider, providerReason, lora });
+  const chat = new PolicyBackend({ name: modelName(model), client, seed: seed ?? null });
   return new LocalPolicy(client, chat);
 }
 

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { TrainerError } from '../protocol/errors.ts';
 import { fromPlain, type CallName, type ChatSample, type FromWorker, type PolicyCalls, type SampleMessage, type ToWorker, type WorkerOptions } from './messages.ts';
+import { TokenReader, type TokenTable } from '../models/token-table.ts';
 import type { PolicyInfo } from '../protocol/policy.ts';
 
 /** The bundler gives the worker its own file beside the one this module ends up in. */
@@ -9,15 +10,18 @@ const workerFile = new URL(import.meta.url.endsWith('.ts') ? './worker-from-sour
 /** The trainer's end of the policy thread. */
 export class PolicyClient {
   readonly info: PolicyInfo;
+  /** Of the tokenizer that the thread has opened. */
+  readonly tokens: TokenReader;
   readonly #worker: Worker;
   readonly #calls = new Map<number, { resolve: (output: unknown) => void; reject: (error: TrainerError) => void }>();
   readonly #samples = new Map<number, (message: SampleMessage) => void>();
   #nextId = 1;
   #ended: TrainerError | null = null;
 
-  private constructor(worker: Worker, info: PolicyInfo) {
+  private constructor(worker: Worker, info: PolicyInfo, tokens: TokenTable) {
     this.#worker = worker;
     this.info = info;
+    this.tokens = new TokenReader(tokens);
     worker.on('message', (message: FromWorker) => this.#receive(message));
     worker.on('error', (error) => this.#end(new TrainerError('internal', `The policy's thread failed: ${error.message}`, { cause: error })));
     worker.on('exit', () => this.#end(new TrainerError('internal', 'The policy has been closed.')));
@@ -33,7 +37,7 @@ export class PolicyClient {
     });
     if (first.type === 'unusable') throw fromPlain(first.error);
     if (first.type !== 'ready') throw new TrainerError('internal', `The policy's thread said "${first.type}" before it was ready.`);
-    return new PolicyClient(worker, first.info);
+    return new PolicyClient(worker, first.info, first.tokens);
   }
 
   call<N extends CallName>(name: N, input: PolicyCalls[N]['input']): Promise<PolicyCalls[N]['output']> {

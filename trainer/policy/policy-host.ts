@@ -1,13 +1,18 @@
 import { totalmem } from 'node:os';
+import { profiles } from '../engine/onnx/profile.ts';
+import type { Provider } from '../protocol/providers.ts';
 import { selfTest } from '../engine/self-test.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import type { DpoMetrics, ExampleSettings, PolicyInfo, PreferencePair, ScoredRow, SftMetrics, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
+import { readVocabulary } from '../grammar/vocabulary.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
 import { initialFactors } from '../models/lora.ts';
-import { loadModel } from '../models/model-folder.ts';
+import { loadFrozen, loadModel } from '../models/model-folder.ts';
 import { wholeModel, type PolicyWeights } from '../models/policy-weights.ts';
+import type { TokenTable } from '../models/token-table.ts';
 import { openTokenizer, type ModelTokenizer } from '../models/tokenizer.ts';
 import { allocateBlock, type ParameterBlock } from '../models/weights.ts';
+import { parameterCount } from '../models/parameters.ts';
 import { chatPrompt } from './chat-prompt.ts';
 import { readCheckpoint, writeCheckpoint } from './checkpoint.ts';
 import { DecodeModel } from './decode-model.ts';
@@ -17,8 +22,10 @@ import { requireReference, rowLogprobs } from './row-logprobs.ts';
 import { Learner } from './learner.ts';
 import { movedAverage } from './weight-average.ts';
 import { fromPlain, toPlain, type ChatSample, type WorkerOptions } from './messages.ts';
+import { OutputGrammars } from './output-grammar.ts';
 import { supervisedStep } from './supervised.ts';
 import { Sampler, type SampleEvent } from './sampler.ts';
+import type { TokenConstraint } from './sampling.ts';
 
 export type HostEvent = SampleEvent | { type: 'prompt'; id: number; prompt: number[]; max_tokens: number } | { type: 'invalid'; id: number; error: TrainerError };
 
@@ -35,6 +42,7 @@ export class PolicyHost {
   readonly #learner: Learner;
   readonly #decoder: DecodeModel;
   readonly #tokenizer: ModelTokenizer;
+  readonly #grammars: OutputGrammars;
   readonly #emit: (event: HostEvent) => void;
   #reference: ParameterBlock | null = null;
   #average: ParameterBlock | null = null;
@@ -47,31 +55,35 @@ export class PolicyHost {
     this.#decoder = decoder;
     this.#tokenizer = tokenizer;
     this.#emit = emit;
+    this.#grammars = new OutputGrammars(once(() => readVocabulary(learner.config.vocab, (id) => tokenizer.printedBytesOf(id), stopIds)));
     this.sampler = new Sampler(decoder, stopIds, () => tokenizer.detokenizer(), emit);
   }
 
   /** Throws TrainerError when the folder or the provider cannot be used. */
-  static async open({ folder, provider, threads, lora }: WorkerOptions, emit: (event: HostEvent) => void): Promise<PolicyHost> {
+  static async open({ folder, provider, providerReason, threads, lora }: WorkerOptions, emit: (event: HostEvent) => void): Promise<PolicyHost> {
     await selfTest({ provider, threads });
-    const { config, weights: base } = await loadModel(folder);
-    const weights = lora ? { trainable: initialFactors(config, lora, lora.seed), frozen: { base, lora } } : wholeModel(base);
+    const { config, weights } = await loadPolicy(folder, provider, lora);
     const tokenizer = await openTokenizer(folder, config.vocab);
     const stopIds = tokenizer.eosId === null ? config.eosIds : [...config.eosIds, tokenizer.eosId];
     const engine = { provider, threads };
     const decoder = new DecodeModel(config, weights, engine, slotsFor(config, totalmem()));
     const info = {
-      model_type: config.family, parameters: base.flat.length, trainable_parameters: weights.trainable.flat.length, vocab_size: config.vocab, context_length: config.contextLength, provider, threads,
+      model_type: config.family, parameters: parameterCount(config), trainable_parameters: weights.trainable.flat.length, vocab_size: config.vocab, context_length: config.contextLength, provider, provider_reason: providerReason, threads,
     };
     return new PolicyHost(folder, info, weights, new Learner(config, weights, engine), decoder, tokenizer, stopIds, emit);
   }
 
+  get tokens(): TokenTable { return this.#tokenizer.table(); }
+
   /** Renders the conversation and queues it for sampling. */
-  submit({ messages, tools, max_tokens: wanted, ...request }: ChatSample): void {
+  submit({ messages, tools, max_tokens: wanted, format, ...request }: ChatSample): void {
     const { id } = request;
     const { contextLength } = this.#learner.config;
     let prompt: number[];
+    let constraint: TokenConstraint | null;
     try {
       prompt = chatPrompt(this.#tokenizer, { messages, tools }, contextLength);
+      constraint = format && this.#grammars.constraint(format);
     } catch (error) {
       if (error instanceof TrainerError && error.code === 'bad_input') this.#emit({ type: 'invalid', id, error });
       else this.#emit({ type: 'failed', id, error: fromPlain(toPlain(error)) });
@@ -79,7 +91,7 @@ export class PolicyHost {
     }
     const max_tokens = Math.min(wanted ?? Infinity, contextLength - prompt.length);
     this.#emit({ type: 'prompt', id, prompt, max_tokens });
-    this.sampler.submit({ ...request, prompt, max_tokens });
+    this.sampler.submit({ ...request, prompt, max_tokens, constraint });
   }
 
   async update(miniBatches: TrainRow[][], settings: UpdateSettings): Promise<UpdateMetrics> {
@@ -136,6 +148,23 @@ export class PolicyHost {
     await this.#decoder.release();
     await this.#learner.release();
   }
+}
+
+async function loadPolicy(folder: string, provider: Provider, lora: WorkerOptions['lora']): Promise<{ config: DecoderConfig; weights: PolicyWeights }> {
+  if (!lora) {
+    const { config, weights } = await loadModel(folder);
+    return { config, weights: wholeModel(weights) };
+  }
+  const { base: type } = lora;
+  const formats = provider === 'tensorflow' ? [] : profiles[provider].frozen;
+  if (type !== 'float32' && !formats.includes(type)) throw new TrainerError('environment', `A base_dtype of "${type}" cannot be used with the provider "${provider}"${formats.length > 0 ? `, but ${formats.join(', ')} can` : ''}. Use "float32", or the provider "cpu".`);
+  const { config, base } = await loadFrozen(folder, type);
+  return { config, weights: { trainable: initialFactors(config, lora, lora.seed), frozen: { base, lora } } };
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | null = null;
+  return () => (made ??= { value: make() }).value;
 }
 
 /** Answers that may be sampled at a time: their keys and values, of 4096 tokens each, take an eighth of the machine's memory (bytes) at most, or 1 GiB. */

@@ -67,7 +67,7 @@ export class Prefill {
     if (first < 0) return 0;
     const chosen: Prompt[] = [];
     const keys = new Set<string>();
-    for (const prompt of prompts.slice(first, first + most)) {
+    for (const prompt of prompts.slice(first, first + Math.min(most, this.#model.chunksPerRun))) {
       if (prompt.logits) break;
       // One of a group that asks the same is enough: the others copy what it computes.
       const key = prompt.block === 'lost' ? `lost ${prompt.turn}` : blockKey(prompt.block, this.#next(prompt));

@@ -4,7 +4,7 @@ import { z } from 'zod';
 export type ToolCall = { id: string; type: 'function'; function: { name: string; arguments: string } };
 
 export const toolCallStart = '<tool_call>';
-const toolCallEnd = '</tool_call>';
+export const toolCallEnd = '</tool_call>';
 const Body = z.object({ name: z.string().min(1), arguments: z.union([z.record(z.string(), z.unknown()), z.string()]).default({}) });
 
 /**

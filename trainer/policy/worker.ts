@@ -17,7 +17,7 @@ port.on('message', (message: ToWorker) => {
 
 try {
   const host = await PolicyHost.open(workerData as WorkerOptions, collect);
-  post({ type: 'ready', info: host.info });
+  post({ type: 'ready', info: host.info, tokens: host.tokens });
   await serve(host);
 } catch (error) {
   post({ type: 'unusable', error: toPlain(error) });

@@ -93,6 +93,8 @@ export interface EffectiveSampling {
   max_tokens: number | null;
   seed: number | null;
   stop: string[];
+  /** Only tokens that fit a format could be drawn. */
+  constrained: boolean;
 }
 
 /** Who calls, and what the gateway decided for the call. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DpoConfig, SftConfig } from './example-config.ts';
 import { GrpoConfig } from './grpo-config.ts';
 import { loraSettings } from './lora-config.ts';
+import { Provider } from './providers.ts';
 import { longestTimeout, SamplingOverrides } from './rollout.ts';
 
 /** Where the model behind the agent is served from. */
@@ -62,6 +63,7 @@ export const TrainConfig = z.strictObject({
   runner: RunnerConfig.prefault({}),
   seed: z.number().int().default(0).describe('The same seed gives the same run.'),
   threads: z.number().int().min(1).max(256).optional().describe("Threads of the engine; default: the machine's physical cores."),
+  provider: Provider.optional().describe('What the engine runs on; default: the fastest that computes right on this machine, measured once. agent-trainer hardware lists them.'),
   checkpoints: z.strictObject({
     keep_last: z.number().int().min(1).default(2).describe('How many checkpoints are kept, besides that of the step that validated best (max_actor_ckpt_to_keep of verl, save_total_limit of TRL).'),
     every: z.number().int().min(1).default(1).describe('A checkpoint after every n steps.'),

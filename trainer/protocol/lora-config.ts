@@ -23,11 +23,18 @@ const TargetModules = z.union([z.literal('all-linear'), z.array(z.enum(loraTarge
   },
 });
 
+/** What the matrices of a frozen model are kept in. */
+export const baseTypes = ['float32', 'float16', 'int8', 'int4'] as const;
+export type BaseType = (typeof baseTypes)[number];
+
 /** How a model is trained by low-rank factors (LoRA); names as in verl and PEFT, defaults as in verl. */
 export const loraSettings = {
   lora_rank: z.number().int().min(0).default(0).describe('Train low-rank factors of this rank beside the model, which stays as it is (LoRA, Hu et al. 2021): a fraction of the memory. 8 to 64 as a rule. 0 = the model itself is trained. A learning rate that is not given is ten times that of full training.'),
   lora_alpha: z.number().positive().default(16).describe('What the factors add is multiplied by lora_alpha / lora_rank.'),
   target_modules: TargetModules.default('all-linear').describe('The layers that get factors.'),
+  base_dtype: z.enum(baseTypes, {
+    error: ({ input }) => (input === 'bfloat16' ? 'bfloat16 cannot be computed with on this engine: float16 takes the same memory' : `must be one of ${baseTypes.join(', ')}`),
+  }).default('float32').describe('What the linear layers of the frozen model are kept in (embeddings and norms stay float32). float16 takes half of the memory, int8 a quarter, int4 an eighth (QLoRA, Dettmers et al. 2023); the factors and all arithmetic stay float32. The result of a run has the rounded weights.'),
   use_rslora: z.boolean().default(false).describe('Multiply by lora_alpha / √lora_rank instead: for high ranks (Kalajdzievski 2023).'),
 };
 

@@ -4,6 +4,7 @@ import { Answer, ChosenModel, DebugLaunch, DebugRequest, EndpointCapabilities, F
 import { CallTokens, CreditRule, TraceCredit } from './credit.ts';
 import { Candidate, Optimization, OptimizeCost, OptimizeRequest } from './optimize.ts';
 import { Prompt } from './prompts.ts';
+import { Provider } from './providers.ts';
 import { Replay } from './replay.ts';
 import { Attempt, AttemptedRollout } from './rollout.ts';
 import { Checkpoint, Run, RunKind, StepMetrics } from './run.ts';
@@ -32,6 +33,8 @@ export const StartRun = z.object({
   /** train, optimize: continue this run. */
   resume: z.string().optional(),
   seed: z.number().int().optional(),
+  /** What the engine runs a local policy on; default: that of the configuration, else the fastest here. */
+  provider: Provider.optional(),
   /** dev: continue one recorded attempt from an LLM call; agent, task and model are those of its run. */
   replay: Replay.partial({ attempt_id: true, edits: true }).optional(),
   /** optimize: what to search for and how. */

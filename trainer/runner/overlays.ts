@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
 import type { SourceOverlayResource } from '../protocol/rollout.ts';
@@ -43,8 +43,11 @@ export class Overlays {
 
   #copy({ path, text }: SourceOverlayResource['files'][number]): string {
     const copy = join(this.#folder, createHash('sha256').update(text).digest('hex') + extname(path));
-    if (existsSync(copy)) return copy;
     try {
+      if (existsSync(copy)) {
+        utimesSync(copy, new Date(), new Date()); // used: it is not deleted soon
+        return copy;
+      }
       mkdirSync(this.#folder, { recursive: true });
       const temporary = `${copy}.${process.pid}`;
       writeFileSync(temporary, text);

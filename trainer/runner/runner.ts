@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { RunnerConfig } from '../protocol/config.ts';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
 import type { AttemptedRollout } from '../protocol/rollout.ts';
@@ -6,6 +6,7 @@ import type { TrainerEvent } from '../protocol/rpc.ts';
 import type { Store } from '../store/store.ts';
 import type { AgentSpec } from './agent-spec.ts';
 import { AttemptExecution, type Gateway } from './attempt.ts';
+import { cacheFolder } from './clean-cache.ts';
 import { Connections } from './connections.ts';
 import { deal } from './deal.ts';
 import type { WorkerSpan } from './messages.ts';
@@ -66,7 +67,7 @@ export class Runner {
   constructor(options: RunnerOptions) {
     this.#options = options;
     this.#workspace = resolve(options.workspace);
-    this.#queue = new Queue(options.store, options.run_id, join(this.#workspace, '.agent-trainer', 'cache'));
+    this.#queue = new Queue(options.store, options.run_id, cacheFolder(this.#workspace));
     this.#target = options.config.n_runners;
   }
 

@@ -2,6 +2,7 @@ import { delimiter, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { RunnerConfig } from '../protocol/config.ts';
 import type { AgentSpec } from './agent-spec.ts';
+import { cacheFolder } from './clean-cache.ts';
 import { findNode, findPython } from './interpreters.ts';
 import { nodeWorkerFile, runtimeFolder } from './runtime-files.ts';
 
@@ -37,7 +38,7 @@ export async function workerCommand(agent: AgentSpec, config: RunnerConfig, work
     command,
     args: [...interpreterArgs, program],
     cwd: workspace,
-    env: { ...env, ...needed, AGENT_TRAINER_CACHE: join(workspace, '.agent-trainer', 'cache') },
+    env: { ...env, ...needed, AGENT_TRAINER_CACHE: cacheFolder(workspace) },
     interpreterArgs, program, runtime,
   };
 }

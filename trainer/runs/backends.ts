@@ -1,16 +1,18 @@
 import { OpenAIBackend } from '../gateway/openai-backend.ts';
 import type { ChatBackend } from '../protocol/chat.ts';
-import type { ModelConfig } from '../protocol/config.ts';
+import type { TrainConfig } from '../protocol/config.ts';
 import type { ChosenModel } from '../protocol/endpoints.ts';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
 import type { Policy } from '../protocol/policy.ts';
 import { namedModel } from '../policy/named-model.ts';
 import { openPolicy, type OpenPolicyOptions } from '../policy/open-policy.ts';
+import { describeChoice } from '../policy/provider/choose.ts';
+import type { Provider } from '../protocol/providers.ts';
 import { notice, type RunContext, type Session } from './session.ts';
 
 /** A model as a request names it, with nothing left to look up. */
 export type ModelSource =
-  | { kind: 'policy'; folder: string; threads: number | undefined }
+  | { kind: 'policy'; folder: string; threads: number | undefined; provider: Provider | undefined }
   | { kind: 'endpoint'; url: string; model: string | null; apiKey: string | null }
   /** Of the editor that asks for the run. */
   | { kind: 'editor'; name: string; backend: ChatBackend };
@@ -19,8 +21,8 @@ export type ModelSource =
 export interface EditorModels { backend(model: { id: string; name: string }): ChatBackend }
 
 /** The `model` of a configuration whose paths are relative to `folder`. */
-export function modelOfConfig(model: ModelConfig, folder: string, threads: number | undefined): ModelSource {
-  if (model.path !== undefined) return { kind: 'policy', folder: namedModel(model.path, folder), threads };
+export function modelOfConfig({ model, threads, provider }: Pick<TrainConfig, 'model' | 'threads' | 'provider'>, folder: string): ModelSource {
+  if (model.path !== undefined) return { kind: 'policy', folder: namedModel(model.path, folder), threads, provider };
   const apiKey = model.api_key_env === undefined ? null : process.env[model.api_key_env] ?? null;
   if (model.api_key_env !== undefined && apiKey === null) throw new TrainerError('environment', `The environment variable ${model.api_key_env}, which model.api_key_env names, is not set. Set it to the key of ${model.endpoint}.`);
   return { kind: 'endpoint', url: model.endpoint!, model: model.name ?? null, apiKey }; // the schema demands one of the two
@@ -33,7 +35,7 @@ export function modelOfText(text: string, cwd: string): ModelSource {
     const [url = text, ...name] = text.split('#');
     return { kind: 'endpoint', url, model: name.join('#') || null, apiKey: process.env['OPENAI_API_KEY'] ?? null };
   }
-  return { kind: 'policy', folder: namedModel(text, cwd), threads: undefined };
+  return { kind: 'policy', folder: namedModel(text, cwd), threads: undefined, provider: undefined };
 }
 
 /** A model that the request itself names. Throws TrainerError 'bad_input' when it is the editor's and no editor asks. */
@@ -51,8 +53,9 @@ export async function withBackend<T>(session: Session, name: string, source: Mod
 }
 
 /** Opens a local policy (a model of the hub is downloaded if it is not here), serves it under `name` while `use` runs, and closes it. */
-export async function withPolicy<T>(session: Session, name: string, source: { folder: string; threads: number | undefined; lora?: OpenPolicyOptions['lora'] }, use: (model: { modelName: string; policy: Policy }) => Promise<T>): Promise<T> {
-  const policy = await openPolicy(source.folder, { threads: source.threads, lora: source.lora ?? null, signal: session.signal, token: session.hubToken(), onProgress: downloadNotices(session, source.folder) });
+export async function withPolicy<T>(session: Session, name: string, source: { folder: string; threads: number | undefined; provider: Provider | undefined; lora?: OpenPolicyOptions['lora'] }, use: (model: { modelName: string; policy: Policy }) => Promise<T>): Promise<T> {
+  const policy = await openPolicy(source.folder, { threads: source.threads, provider: session.provider ?? source.provider, lora: source.lora ?? null, signal: session.signal, token: session.hubToken(), onProgress: downloadNotices(session, source.folder) });
+  notice(session, 'info', `${source.folder} runs on ${describeChoice({ provider: policy.info.provider, reason: policy.info.provider_reason })}.`);
   try {
     return await served(session, name, policy.chat, ({ modelName }) => use({ modelName, policy }));
   } finally {

@@ -34,6 +34,7 @@ export function checkConfig(value: unknown, source: string): TrainConfig {
   if (sampling.temperature === 0) throw new TrainerError('bad_input', `${source}: sampling.temperature is 0, and greedy rollouts of a task are all the same: training needs a temperature above 0, best 1.`);
   if ((sampling.top_p ?? 1) < 1 || (sampling.top_k ?? 0) > 0) throw new TrainerError('bad_input', `${source}: sampling.top_p and sampling.top_k must be off (1 and 0) in training, because the trainer learns on the whole distribution.`);
   for (const name of ['grpo', 'sft', 'dpo'] as const) checkExpression(`${name}.agent_match`, parsed.data[name]?.agent_match, source);
+  if (parsed.data.model.base_dtype !== 'float32' && parsed.data.model.lora_rank === 0) throw new TrainerError('bad_input', `${source}: model.base_dtype "${parsed.data.model.base_dtype}" is for a model that stays as it is: give a model.lora_rank, or leave it out.`);
   const { algorithm } = parsed.data;
   if (algorithm === 'grpo') checkGrpo(parsed.data, source);
   else if (!parsed.data[algorithm]) throw new TrainerError('bad_input', `${source}: "algorithm" is "${algorithm}", which learns from examples: give "${algorithm}": {"data": ...}.`);

@@ -90,5 +90,5 @@ export function withoutKey(model: ModelSource): Record<string, unknown> {
 
 export function modelOfNearest(config: LoadedConfig | null, agent: AgentSpec): ModelSource {
   if (!config) throw new TrainerError('bad_input', `No model to run ${agent.file} with: give one with --policy (a model folder or the URL of an OpenAI-compatible server), or put an ${configFileName} beside the agent.`);
-  return modelOfConfig(config.config.model, config.folder, config.config.threads);
+  return modelOfConfig(config.config, config.folder);
 }

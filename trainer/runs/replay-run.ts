@@ -69,11 +69,11 @@ function sourcesOf(run: Run, request: StartRun, agent: AgentSpec, workspace: str
   const named = request.policy ?? stored?.request?.policy;
   if (named !== undefined) return { model: modelOfText(named, workspace), runner };
   const trained = z.object({ checkpoint: z.string() }).safeParse(run.result).data;
-  if (trained) return { model: { kind: 'policy', folder: trained.checkpoint, threads: undefined }, runner };
+  if (trained) return { model: { kind: 'policy', folder: trained.checkpoint, threads: undefined, provider: undefined }, runner };
   if (run.kind === 'train' && stored?.origin) {
     const { origin, ...rest } = stored as { origin: { folder: string } };
     const train = TrainConfig.safeParse(rest).data;
-    if (train) return { model: modelOfConfig(train.model, origin.folder, train.threads), runner };
+    if (train) return { model: modelOfConfig(train, origin.folder), runner };
   }
   return { model: modelOfNearest(config, agent), runner };
 }

@@ -7,9 +7,11 @@ import { bestStep, Checkpoints } from '../algorithms/checkpoints.ts';
 import type { Checkpoint, Run } from '../protocol/run.ts';
 import { OptimizeRequest, type Candidate } from '../protocol/optimize.ts';
 import type { Prompt } from '../protocol/prompts.ts';
+import type { Provider } from '../protocol/providers.ts';
 import type { TaskList } from '../protocol/tasks.ts';
 import { parseAs } from '../protocol/validate.ts';
 import { resolveAgent } from '../runner/agent-spec.ts';
+import { cacheFolder, cleanCache } from '../runner/clean-cache.ts';
 import { newId } from '../store/ids.ts';
 import type { EditorModels } from './backends.ts';
 import { loadConfig } from './config-file.ts';
@@ -58,7 +60,7 @@ export class RunManager {
     const { workspace } = this.#context;
     if (parsed.resume !== undefined) return this.#resume(parsed, parsed.resume, editor);
     if (parsed.model !== undefined && parsed.kind === 'train') throw new TrainerError('bad_input', `"model" is for dry runs, evaluations and searches; a run of kind "${parsed.kind}" takes its model from its configuration or "policy".`);
-    return this.#begin(parsed.kind, parsed.replay ? prepareReplay(parsed, parsed.replay, this.#context) : prepare[parsed.kind](parsed, workspace, editor));
+    return this.#begin(parsed.kind, parsed.replay ? prepareReplay(parsed, parsed.replay, this.#context) : prepare[parsed.kind](parsed, workspace, editor), parsed.provider);
   }
 
   /** Prepares one rollout for a debugger; its run ends with the worker that the debugger starts. Throws TrainerError. */
@@ -70,7 +72,7 @@ export class RunManager {
     return Promise.race([launch, ended]);
   }
 
-  #begin(kind: Run['kind'], prepared: Prepared): Run {
+  #begin(kind: Run['kind'], prepared: Prepared, provider?: Provider): Run {
     const { store, workspace } = this.#context;
     const run_id = newId('ru');
     claim(runFolder(workspace, run_id), this.#manager); // first: a run without an owner looks dead to other trainers
@@ -78,7 +80,7 @@ export class RunManager {
       run_id, kind, status: 'running', phase: 'starting', agent: prepared.agent, config: prepared.config,
       create_time: Date.now() / 1000, end_time: null, error: null, result: null,
     });
-    this.#launch(run, prepared);
+    this.#launch(run, prepared, provider);
     return run;
   }
 
@@ -177,8 +179,9 @@ export class RunManager {
     throw this.#notHere(run, 'awaited');
   }
 
-  /** Marks the runs of dead trainers as interrupted. Runs of other living trainers stay as they are. */
+  /** Marks the runs of dead trainers as interrupted, and keeps the cache small. Runs of other living trainers stay as they are. */
   recover(): Run[] {
+    cleanCache(cacheFolder(this.#context.workspace));
     return recoverRuns(this.#context.store, this.#context.workspace);
   }
 
@@ -213,16 +216,16 @@ export class RunManager {
     claim(runFolder(workspace, run_id), this.#manager);
     store.cancelRollouts({ run_id }); // of the interrupted step: made anew with the same seeds
     const resumed = store.updateRun(run_id, { status: 'running', phase: 'starting', end_time: null, error: null, error_code: null, result: null });
-    this.#launch(resumed, prepared);
+    this.#launch(resumed, prepared, request.provider);
     return resumed;
   }
 
-  #launch({ run_id, kind }: Run, prepared: Prepared): void {
+  #launch({ run_id, kind }: Run, prepared: Prepared, provider?: Provider): void {
     const folder = runFolder(this.#context.workspace, run_id);
     const controller = new AbortController();
     const control = new RunControl(this.#context.store, run_id);
     const stall = new StallWatch(this.#context, run_id);
-    const session: Session = { ...this.#context, run_id, folder, control, searches: this.searches, hubToken: () => this.hubToken, signal: controller.signal };
+    const session: Session = { ...this.#context, run_id, folder, control, searches: this.searches, provider, hubToken: () => this.hubToken, signal: controller.signal };
     const ended = Promise.resolve() // the caller hears of the start before the run does anything
       .then(() => prepared.execute(session))
       .then((result): Partial<Run> => ({ status: 'succeeded', phase: 'done', result }), (error: unknown) => endedBadly(session, kind, error))

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import type { Gateway } from '../gateway/gateway.ts';
+import type { Provider } from '../protocol/providers.ts';
 import type { RunPhase } from '../protocol/run.ts';
 import type { Store } from '../store/store.ts';
 import type { RunControl } from './run-control.ts';
@@ -31,6 +32,8 @@ export interface Session extends RunContext, RunSecrets {
   control: RunControl;
   /** Where a search for prompts makes itself reachable. */
   searches: Searches;
+  /** What the request wants the engine to run on. */
+  provider: Provider | undefined;
   /** Aborted by cancel and by the end of the trainer. */
   signal: AbortSignal;
 }

@@ -66,7 +66,7 @@ export function prepareResume(run: Run, request: StartRun, workspace: string): P
 
 function prepared({ config, origin }: { config: TrainConfig; origin: Origin }, workspace: string): Prepared {
   const agent = resolveAgent(config.agent, origin.folder);
-  const model = modelOfConfig(config.model, origin.folder, config.threads);
+  const model = modelOfConfig(config, origin.folder);
   if (model.kind !== 'policy') throw new TrainerError('bad_input', 'Training changes the weights of a local policy: give "model.path" (a folder in Hugging Face layout) instead of "model.endpoint", which serves dry runs and evaluations.');
   const plan: TrainPlan = { config, origin, agent, policyFolder: model.folder };
   return { agent: agentName(agent, workspace), config: { ...config, origin }, execute: (session) => executeTrain(session, plan) };
@@ -81,7 +81,7 @@ async function executeTrain(session: Session, plan: TrainPlan): Promise<TrainRes
   const { train_batch_size } = config.grpo;
   if (config.algorithm === 'grpo' && data.train.length < train_batch_size) notice(session, 'warning', `There are ${data.train.length} training tasks, fewer than grpo.train_batch_size (${train_batch_size}): every step uses all of them.`);
 
-  return withPolicy(session, run_id, { folder: plan.policyFolder, threads: config.threads, lora: loraOf(config) }, async ({ modelName, policy }) => {
+  return withPolicy(session, run_id, { folder: plan.policyFolder, threads: config.threads, provider: config.provider, lora: loraOf(config) }, async ({ modelName, policy }) => {
     const examples = await loadExampleSet(config, { store: session.store, folder: plan.origin.folder, model: plan.policyFolder, validation: data.validation });
     for (const message of examples?.notices ?? []) notice(session, 'info', message);
     if (config.model.lora_rank > 0) notice(session, 'info', describeLora(config.model, policy.info));
@@ -152,13 +152,13 @@ function needsReference({ algorithm, grpo }: TrainConfig): boolean {
 }
 
 /** The factors that a configuration asks to train; null when the model itself is trained. */
-function loraOf({ model: { lora_rank: rank, lora_alpha: alpha, target_modules, use_rslora: rslora }, seed }: TrainConfig): OpenPolicyOptions['lora'] {
-  return rank > 0 ? { rank, alpha, targets: targetsOf(target_modules), rslora, seed } : null;
+function loraOf({ model: { lora_rank: rank, lora_alpha: alpha, target_modules, use_rslora: rslora, base_dtype: base }, seed }: TrainConfig): OpenPolicyOptions['lora'] {
+  return rank > 0 ? { rank, alpha, targets: targetsOf(target_modules), rslora, seed, base } : null;
 }
 
-function describeLora({ lora_rank, target_modules }: TrainConfig['model'], { parameters, trainable_parameters }: Policy['info']): string {
+function describeLora({ lora_rank, target_modules, base_dtype }: TrainConfig['model'], { parameters, trainable_parameters }: Policy['info']): string {
   const millions = (count: number) => (count / 1e6).toPrecision(3);
-  return `LoRA of rank ${lora_rank} on ${target_modules === 'all-linear' ? 'all linear layers' : target_modules.join(', ')}: ${millions(trainable_parameters)} million parameters are trained, beside the model's ${millions(parameters)} million.`;
+  return `LoRA of rank ${lora_rank} on ${target_modules === 'all-linear' ? 'all linear layers' : target_modules.join(', ')}: ${millions(trainable_parameters)} million parameters are trained, beside the model's ${millions(parameters)} million${base_dtype === 'float32' ? '' : `, whose linear layers are kept in ${base_dtype}`}.`;
 }
 
 /** Notes what the run is made from. Throws TrainerError 'conflict' when that has changed since it began. */

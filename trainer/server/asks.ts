@@ -24,7 +24,7 @@ export class Asks {
       models: async () => [model.name],
       async *chat(request: ChatRequest, { signal }: CallContext): AsyncIterable<ChatEvent> {
         const completion = await ask(request, signal);
-        yield { type: 'done', completion, tokens: null, sampling: { temperature: null, top_p: null, top_k: null, max_tokens: null, seed: null, stop: [] } };
+        yield { type: 'done', completion, tokens: null, sampling: { temperature: null, top_p: null, top_k: null, max_tokens: null, seed: null, stop: [], constrained: false } };
       },
     };
   }

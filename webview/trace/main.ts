@@ -200,6 +200,7 @@ function drawAxis(): void {
 }
 
 function secondsText(seconds: number): string {
+  if (seconds === 0) return '<1 ms';
   if (seconds < 0.01) return `${Number((seconds * 1000).toPrecision(2))} ms`;
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
   return seconds < 120 ? `${seconds.toFixed(seconds < 10 ? 2 : 1)} s` : `${(seconds / 60).toFixed(1)} min`;

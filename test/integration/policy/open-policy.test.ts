@@ -53,7 +53,7 @@ describe('the policy in its thread', () => {
     after(close);
 
     it('says what it is', async () => {
-      assert.deepEqual(policy.info, { model_type: 'qwen2', parameters: 27424, trainable_parameters: 27424, vocab_size: 272, context_length: 128, provider: 'cpu', threads: 1 });
+      assert.deepEqual(policy.info, { model_type: 'qwen2', parameters: 27424, trainable_parameters: 27424, vocab_size: 272, context_length: 128, provider: 'cpu', provider_reason: policy.info.provider_reason, threads: 1 });
       assert.equal(policy.version, 0);
       assert.deepEqual(await policy.chat.models(), ['tiny']);
     });
@@ -66,7 +66,7 @@ describe('the policy in its thread', () => {
       assert.equal(streamed.chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join(''), text);
       assert.deepEqual(streamed.tokens, plain.tokens);
       assert.deepEqual(plain.chunks, []);
-      assert.deepEqual(plain.sampling, { temperature: 1, top_p: 1, top_k: 0, max_tokens: 16, seed: 5, stop: [] });
+      assert.deepEqual(plain.sampling, { temperature: 1, top_p: 1, top_k: 0, max_tokens: 16, seed: 5, stop: [], constrained: false });
       assert.notDeepEqual((await ask('Say e', 6)).tokens, plain.tokens);
     });
 

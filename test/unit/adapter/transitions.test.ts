@@ -32,6 +32,7 @@ describe('adapter: transitions', () => {
       [callOf({ [attr.responseLogprobs]: [-1] }), 'trainable', 'log-probabilities do not fit the tokens'],
       [callOf({ [attr.requestTopP]: 0.95 }), 'trainable', 'truncated sampling distribution'],
       [callOf({ [attr.requestTopK]: 50 }), 'trainable', 'truncated sampling distribution'],
+      [callOf({ [attr.constrained]: true }), 'trainable', 'constrained decoding'],
       [callOf({ [attr.requestTemperature]: undefined }), 'trainable', 'unknown temperature'],
       [callOf({ [attr.requestTemperature]: 0 }), 'trainable', 'greedy decoding'],
     ];
@@ -39,8 +40,8 @@ describe('adapter: transitions', () => {
       assert.deepEqual(adapt([span]), { transitions: [], losses: [{ stage, reason, count: 1 }], calls: 1, with_token_ids: stage === 'trainable' ? 1 : 0 }, reason);
     }
     const together = adapt([...cases.map(([span]) => span), callOf()]);
-    assert.deepEqual([together.calls, together.with_token_ids, together.transitions.length], [15, 12, 1]);
-    assert.equal(together.losses.reduce((sum, { count }) => sum + count, 0), 14);
+    assert.deepEqual([together.calls, together.with_token_ids, together.transitions.length], [16, 13, 1]);
+    assert.equal(together.losses.reduce((sum, { count }) => sum + count, 0), 15);
     assert.deepEqual(together.losses.find(({ reason }) => reason === 'truncated sampling distribution')!.count, 2);
   });
 

@@ -24,7 +24,7 @@ describe('self-check', () => {
   it('reports what arrived, and records the rollout as its own', async () => {
     const report = await check({ outcome: 'scored', reward: 0.5, calls: [call('write'), { ...call('check'), attributes: { [attr.toolDefinitions]: tools } }] }, 'write');
     assert.deepEqual(report, { calls: 2, trainable: 1, agents: ['write', 'check'], tools: 1, reward: 0.5 });
-    assert.equal(describeSelfCheck(report), 'Self-check: 2 LLM call(s) by write, check, 1 trainable with token ids and log-probabilities, 1 tool(s) offered, reward 0.5.');
+    assert.equal(describeSelfCheck(report), 'Self-check: 2 LLM calls by write, check, 1 trainable with token ids and log-probabilities, 1 tool offered, reward 0.5.');
     const [rollout] = store.listRollouts({ run_id: 'ru-1' });
     assert.deepEqual(rollout?.metadata, { self_check: true });
     assert.equal(rollout?.mode, null);
@@ -39,7 +39,7 @@ describe('self-check', () => {
     await refused({ outcome: 'agent_error', error: 'ValueError: no table (agent.py:12)', calls: [] }, /ended as agent_error: ValueError: no table \(agent.py:12\)/);
   });
   it('no LLM call', () => refused({ outcome: 'scored', reward: 1, calls: [] }, /made no LLM call through the trainer.*llm\.endpoint/));
-  it('only failed calls', () => refused({ outcome: 'scored', reward: 1, calls: [{ ...call(), failed: 'quota exceeded' }] }, /all failed, the first with: quota exceeded/));
+  it('only failed calls', () => refused({ outcome: 'scored', reward: 1, calls: [{ ...call(), failed: 'quota exceeded' }] }, /made 1 LLM call and it failed with: quota exceeded/));
   it('no token ids', () => refused({ outcome: 'scored', reward: 1, calls: [{ ...call(), attributes: { [attr.promptTokenIds]: '', [attr.responseTokenIds]: '' } }] }, /no token ids/));
   it('no log-probabilities', () => refused({ outcome: 'scored', reward: 1, calls: [{ ...call(), attributes: { [attr.responseLogprobs]: '' } }] }, /no log-probabilities/));
   it('nothing trainable', () => refused({ outcome: 'scored', reward: 1, calls: [{ ...call(), attributes: { [attr.requestTopP]: 0.5 } }] }, /none can be trained: truncated sampling distribution \(1\)/));

@@ -18,7 +18,7 @@ describe('trace tree', () => {
       '  ├─ write_query 250 ms "SELECT 1"',
       '  │  └─ chat policy 200 ms 90 → 12 tokens SELECT 1',
       '  ├─ execute_query 2 ms  no such column: x',
-      '  └─ reward 0 ms 0 two lines',
+      '  └─ reward <1 ms 0 two lines',
     ].join('\n'));
   });
 

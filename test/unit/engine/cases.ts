@@ -1,5 +1,7 @@
 import { GraphBuilder, type Value } from '../../../trainer/engine/graph.ts';
-import { int32, type DType, type Shape } from '../../../trainer/engine/tensor.ts';
+import type { FrozenFormat } from '../../../trainer/engine/ops/frozen.ts';
+import { float32, int32, tensor, wrap, type DType, type Shape } from '../../../trainer/engine/tensor.ts';
+import { float32ToFloat16 } from '../../../trainer/models/half.ts';
 
 /** One operator at work: float inputs, the graph, and what it must compute, written out in plain float64. */
 export interface Case {
@@ -51,6 +53,25 @@ function product(name: string, a: Shape, b: Shape, transA: boolean, transB: bool
       const right = at(y as number[], (sharedB ? 0 : t * k * n) + (transB ? j * k + l : l * n + j));
       return left * right;
     }))))),
+  };
+}
+
+/** x [2, 64 or 3] with a matrix [3, 64] that is kept in `format`; every value of it is a multiple of its scale. */
+function frozenProduct(format: FrozenFormat, transB: boolean): Case {
+  const [rows, columns] = [3, 64];
+  const scales = range(6).map((block) => 0.25 + 0.125 * block);
+  const code = (i: number) => ((i * 7) % 15) - 7;
+  const w = range(rows * columns).map((i) => (format === 'float16' ? 1 : at(scales, Math.floor(i / 32))) * code(i));
+  const matrix = (g: GraphBuilder) => {
+    if (format === 'float16') return [g.constant(wrap('float16', [rows, columns], float32ToFloat16(Float32Array.from(w))))];
+    const codes = range(w.length).map((i) => code(i) + (format === 'int8' ? 128 : 8));
+    const bytes = format === 'int8' ? codes : range(w.length / 2).map((i) => at(codes, 2 * i) + 16 * at(codes, 2 * i + 1));
+    return [g.constant(tensor('uint8', [rows, 2, bytes.length / 6], bytes)), g.constant(float32([rows, 2], scales))];
+  };
+  return {
+    name: `frozenMatmul ${format}${transB ? ', transB' : ''}`, inputs: [spread([2, transB ? columns : rows])],
+    build: (g, [x]) => g.frozenMatmul(x!, matrix(g), format, { transB }),
+    reference: ([x]) => rowsOf(x!, transB ? columns : rows).flatMap((row) => range(transB ? rows : columns).map((o) => sum(row.map((v, i) => v * at(w, transB ? o * columns + i : i * columns + o))))),
   };
 }
 
@@ -204,3 +225,6 @@ export const cases: readonly Case[] = [
     }),
   },
 ];
+
+/** Matrices in low precision, which the CPU provider alone is asked for. */
+export const frozenCases: readonly Case[] = (['float16', 'int8', 'int4'] as const).flatMap((format) => [true, false].map((transB) => frozenProduct(format, transB)));

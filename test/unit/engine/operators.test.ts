@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import * as attention from '../../../trainer/engine/ops/attention.ts';
 import * as elementwise from '../../../trainer/engine/ops/elementwise.ts';
+import * as frozen from '../../../trainer/engine/ops/frozen.ts';
 import * as indexing from '../../../trainer/engine/ops/indexing.ts';
 import * as linear from '../../../trainer/engine/ops/linear.ts';
 import * as normalization from '../../../trainer/engine/ops/normalization.ts';
 import * as reduce from '../../../trainer/engine/ops/reduce.ts';
 import * as shaping from '../../../trainer/engine/ops/shaping.ts';
 import { GraphBuilder, type Call } from '../../../trainer/engine/graph.ts';
-import { cases, type Case } from './cases.ts';
+import { cases as everywhere, frozenCases, type Case } from './cases.ts';
 import { evaluate, largestError, type Evaluation } from './evaluate.ts';
 
 const H = 1e-5;
@@ -28,6 +29,8 @@ async function centralDifferences(testCase: Case, { loss }: Evaluation): Promise
   }
   return result;
 }
+
+const cases = [...everywhere, ...frozenCases];
 
 describe('engine: operators', () => {
   for (const testCase of cases) {
@@ -62,7 +65,7 @@ describe('engine: operators', () => {
         for (const input of call.inputs) if (input.source.kind === 'call') stack.push(input.source.call);
       }
     }
-    const families: Record<string, { name: string }>[] = [attention, elementwise, indexing, linear, normalization, reduce, shaping];
+    const families: Record<string, { name: string }>[] = [attention, elementwise, { frozenMatmul: frozen.frozenMatmul }, indexing, linear, normalization, reduce, shaping];
     const all = families.flatMap((family) => Object.values(family));
     const missing = all.map((op) => op.name).filter((name) => !used.has(name) && name !== 'stopGradient');
     assert.deepEqual(missing, []);

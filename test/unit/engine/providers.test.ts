@@ -26,13 +26,13 @@ describe('engine: providers', () => {
     }
   });
 
-  it('a WebGPU graph uses portable operators alone, and no int64 arithmetic', () => {
+  it('a graph for WebGPU, DirectML or CoreML uses portable operators alone, and no int64 arithmetic', () => {
     for (const testCase of cases) {
       const g = new GraphBuilder();
       const inputs = testCase.inputs.map(({ shape }, i) => g.input(`x${i}`, 'float32', shape));
       const output = testCase.build(g, inputs, 'float32');
       gradients(g, g.reduceSum(output), inputs).forEach((grad, i) => g.output(`grad${i}`, grad));
-      const other = lower(g, profiles.webgpu).nodes.filter((node) => !portable.has(node.opType) || node.attributes['to'] === 7);
+      const other = (['webgpu', 'dml', 'coreml'] as const).flatMap((provider) => lower(g, profiles[provider]).nodes).filter((node) => !portable.has(node.opType) || node.attributes['to'] === 7);
       assert.deepEqual(other.map((node) => node.opType), [], testCase.name);
     }
   });

@@ -7,7 +7,7 @@ import { findNode } from '../../../src/trainer/find-node.ts';
 import { findRunningTrainer, readServerFile } from '../../../src/trainer/handshake.ts';
 import { RpcClient } from '../../../src/trainer/rpc-client.ts';
 import { spawnTrainer } from '../../../src/trainer/spawn-trainer.ts';
-import { Supervisor } from '../../../src/trainer/supervisor.ts';
+import { crashesInARow, Supervisor } from '../../../src/trainer/supervisor.ts';
 import { TrainerError } from '../../../trainer/protocol/errors.ts';
 import { aRun, aStep } from '../../fixtures/recorded-runs.ts';
 import { ReplayTrainer } from '../../fixtures/replay-trainer.ts';
@@ -132,5 +132,14 @@ describe('finding a Node', () => {
     } finally {
       Object.assign(process.env, { PATH, ...(SHELL === undefined ? {} : { SHELL }) });
     }
+  });
+});
+
+describe('crashes of the trainer', () => {
+  it('are in a row until one had lived for ten minutes', () => {
+    const quick = [1, 2, 3].reduce((crashes) => crashesInARow(crashes, 1000), 0);
+    assert.equal(quick, 3);
+    assert.equal(crashesInARow(quick, 9 * 60_000), 4);
+    assert.equal(crashesInARow(quick, 10 * 60_000), 1);
   });
 });

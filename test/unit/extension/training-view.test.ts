@@ -70,6 +70,11 @@ describe('the charts', () => {
     assert.deepEqual(chart(view, 'reward').rings, [[null, 0.55 - 0.03]]);
   });
 
+  it('of what only DPO has are there when a run has it', () => {
+    const view = chartsView([entry(aRun('train'), [aStep(0, { reward_accuracy: 0.5, reward_margin: 0.1 }), aStep(1, { reward_accuracy: 0.75, reward_margin: -0.2 })]), entry(aRun('train', { run_id: 'ru-other' }), [aStep(0)])]);
+    assert.deepEqual([chart(view, 'accuracy').series, chart(view, 'margin').series], [[[50, 75], [null, null]], [[0.1, -0.2], [null, null]]]);
+  });
+
   it('put the held-out measurements before and after training at the ends', () => {
     const view = chartsView([entry(aRun('train', { status: 'succeeded', phase: 'done', result }), [aStep(0), aStep(1)])]);
     assert.deepEqual(view.steps, [0, 1, 2]);

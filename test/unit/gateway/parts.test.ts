@@ -4,7 +4,8 @@ import { applyOverrides, parseChatRequest } from '../../../trainer/gateway/chat-
 import { defaultRetry, delayMs, retryAfterSeconds } from '../../../trainer/gateway/retry.ts';
 import { sampledTokens } from '../../../trainer/gateway/sampled-tokens.ts';
 import { refusedParameters, upstreamError } from '../../../trainer/gateway/upstream-error.ts';
-import { ChatCompletion } from '../../../trainer/protocol/chat.ts';
+import { samplingOf } from '../../../trainer/gateway/upstream-request.ts';
+import { ChatCompletion, ChatRequest } from '../../../trainer/protocol/chat.ts';
 import type { EffectiveSampling } from '../../../trainer/protocol/chat.ts';
 import { completion } from '../../fixtures/openai-server.ts';
 
@@ -58,7 +59,7 @@ describe('waiting between tries', () => {
 });
 
 describe('sampled tokens', () => {
-  const sampling: EffectiveSampling = { temperature: 1, top_p: 1, top_k: 0, max_tokens: null, seed: null, stop: [] };
+  const sampling: EffectiveSampling = { temperature: 1, top_p: 1, top_k: 0, max_tokens: null, seed: null, stop: [], constrained: false };
   const answer = (tokenIds: number[], logprobs: number[]) => ChatCompletion.parse(completion('m', { content: 'x' }, {
     top: { prompt_token_ids: [1] }, choice: { token_ids: tokenIds, logprobs: { content: logprobs.map((logprob) => ({ token: 'x', logprob })) } },
   }));
@@ -69,9 +70,19 @@ describe('sampled tokens', () => {
   });
 
   it('have log-probabilities only of the distribution that was sampled', () => {
-    for (const other of [{ temperature: 0.7 }, { temperature: null }, { top_p: 0.9 }, { top_k: 20 }, { top_k: null }]) {
+    for (const other of [{ temperature: 0.7 }, { temperature: null }, { top_p: 0.9 }, { top_k: 20 }, { top_k: null }, { constrained: true }]) {
       assert.equal(sampledTokens(answer([5], [-1]), { ...sampling, ...other })?.response_logprobs, null);
     }
+  });
+});
+
+describe('the sampling that a server is asked for', () => {
+  const constrained = (fields: Record<string, unknown>) => samplingOf(ChatRequest.parse({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...fields })).constrained;
+  const tools = (strict: boolean) => [{ type: 'function', function: { name: 'f', strict } }];
+
+  it('is constrained by a format, a strict tool or a forced call', () => {
+    for (const fields of [{ response_format: { type: 'json_object' } }, { response_format: { type: 'json_schema', json_schema: {} } }, { tools: tools(true) }, { tools: tools(false), tool_choice: 'required' }]) assert.equal(constrained(fields), true);
+    for (const fields of [{}, { response_format: { type: 'text' } }, { response_format: null }, { tools: tools(false) }, { tools: tools(true), tool_choice: 'none' }, { tools: tools(false), tool_choice: 'auto' }]) assert.equal(constrained(fields), false);
   });
 });
 

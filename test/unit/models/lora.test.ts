@@ -14,7 +14,7 @@ import { trainingGraph } from '../../../trainer/models/training-graph.ts';
 import type { ParameterBlock } from '../../../trainer/models/weights.ts';
 import { loraTargets, targetsOf } from '../../../trainer/protocol/lora-config.ts';
 import { microBatches } from '../../../trainer/policy/micro-batches.ts';
-import { randomFactors } from '../../fixtures/lora.ts';
+import { frozenBase, randomFactors } from '../../fixtures/lora.ts';
 import { referenceLogprobs } from './reference.ts';
 import { engine, randomTokens, smallConfig, smallWeights } from './small-model.ts';
 
@@ -57,7 +57,7 @@ describe('LoRA', () => {
       const base = smallWeights(config);
       const settings = { ...lora, rslora };
       const tokens = randomTokens(17, 3);
-      const fresh = { trainable: initialFactors(config, settings, 1), frozen: { base, lora: settings } };
+      const fresh = { trainable: initialFactors(config, settings, 1), frozen: { base: frozenBase(base), lora: settings } };
       assert.deepEqual((await run(config, fresh, tokens, false))['logprob'], (await run(config, { trainable: base, frozen: null }, tokens, false))['logprob']);
       const trained = { ...fresh, trainable: randomFactors(config, settings) };
       const merged = added(config, base, settings, trained.trainable);
@@ -87,7 +87,7 @@ describe('LoRA', () => {
     const base = smallWeights();
     const trainable = randomFactors(smallConfig, settings);
     const tokens = randomTokens(9, 7);
-    const result = await run(smallConfig, { trainable, frozen: { base, lora: settings } }, tokens, true);
+    const result = await run(smallConfig, { trainable, frozen: { base: frozenBase(base), lora: settings } }, tokens, true);
     assert.deepEqual(Object.keys(result).filter((name) => name.startsWith('grad ')).sort(), [...trainable.tensors.keys()].map((name) => `grad ${name}`).sort());
     const loss = () => -referenceLogprobs(smallConfig, added(smallConfig, base, settings, trainable), tokens).slice(1).reduce((sum, x) => sum + x, 0);
     for (const [name, { data }] of trainable.tensors) {

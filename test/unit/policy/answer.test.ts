@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { ChatChunk, ChatRequest } from '../../../trainer/protocol/chat.ts';
+import { TokenReader } from '../../../trainer/models/token-table.ts';
 import { openTokenizer, type ModelTokenizer } from '../../../trainer/models/tokenizer.ts';
 import { Answer } from '../../../trainer/policy/answer.ts';
 import { parseToolCalls } from '../../../trainer/policy/tool-calls.ts';
@@ -37,7 +38,7 @@ describe('answer', () => {
 
   function run(text: string, options: { reason?: 'stop' | 'length'; stop?: string[]; tools?: boolean; request?: Partial<ChatRequest>; end?: boolean } = {}) {
     const { reason = 'stop', stop = [], tools = false, request = {}, end = true } = options;
-    const answer = new Answer(tokenizer, { model: 'm', messages: [], ...request }, { model: 'm', prompt: [1, 2], stop, parseTools: tools });
+    const answer = new Answer(new TokenReader(tokenizer.table()), { model: 'm', messages: [], ...request }, { model: 'm', prompt: [1, 2], stop, parseTools: tools });
     const ids = [...tokenizer.encode(text), ...(end ? [tokenizer.eosId!] : [])];
     const chunks = ids.flatMap((token) => answer.add({ token, logprob: -0.5, alternatives: [{ token, logprob: -0.5 }] }));
     chunks.push(...answer.finish(reason, 1));
@@ -73,7 +74,7 @@ describe('answer', () => {
   });
 
   it('shows a character cut off in the middle as U+FFFD', () => {
-    const answer = new Answer(tokenizer, { model: 'm', messages: [] }, { model: 'm', prompt: [], stop: [], parseTools: false });
+    const answer = new Answer(new TokenReader(tokenizer.table()), { model: 'm', messages: [] }, { model: 'm', prompt: [], stop: [], parseTools: false });
     answer.add({ token: tokenizer.encode('é')[0]!, logprob: 0, alternatives: [] });
     answer.finish('length', 1);
     assert.equal(answer.completion().choices[0]!.message.content, '\ufffd');

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { decoderConfig } from '../../../trainer/models/decoder-config.ts';
 import { initialFactors, type LoraSettings } from '../../../trainer/models/lora.ts';
-import { loadModel, saveModel } from '../../../trainer/models/model-folder.ts';
-import type { PolicyWeights } from '../../../trainer/models/policy-weights.ts';
+import { loadModel, saveModel, type Model } from '../../../trainer/models/model-folder.ts';
+import { wholeModel, type PolicyWeights } from '../../../trainer/models/policy-weights.ts';
 import { loraTargets } from '../../../trainer/protocol/lora-config.ts';
 import type { TrainRow, UpdateSettings } from '../../../trainer/protocol/policy.ts';
 import { readCheckpoint, writeCheckpoint } from '../../../trainer/policy/checkpoint.ts';
@@ -12,7 +13,7 @@ import { DecodeModel } from '../../../trainer/policy/decode-model.ts';
 import { grpoUpdate } from '../../../trainer/policy/grpo-update.ts';
 import { Learner } from '../../../trainer/policy/learner.ts';
 import { rowLogprobs } from '../../../trainer/policy/row-logprobs.ts';
-import { randomFactors } from '../../fixtures/lora.ts';
+import { frozenBase, randomFactors } from '../../fixtures/lora.ts';
 import { engine, randomTokens, smallConfig, smallWeights } from '../models/small-model.ts';
 
 const lora: LoraSettings = { rank: 4, alpha: 16, targets: loraTargets, rslora: false };
@@ -29,7 +30,7 @@ describe('policy with LoRA', () => {
     rmSync(folder, { recursive: true });
     for (const made of learners.splice(0)) await made.release();
   });
-  const fresh = (factors = initialFactors(smallConfig, lora, 1)): PolicyWeights => ({ trainable: factors, frozen: { base: smallWeights(), lora } });
+  const fresh = (factors = initialFactors(smallConfig, lora, 1)): PolicyWeights => ({ trainable: factors, frozen: { base: frozenBase(smallWeights()), lora } });
   const learnerOf = (weights: PolicyWeights) => {
     learners.push(new Learner(smallConfig, weights, engine));
     return learners.at(-1)!;
@@ -43,7 +44,7 @@ describe('policy with LoRA', () => {
 
   it('learns with a frozen model whose reference is the model without factors', async () => {
     const weights = fresh();
-    const before = weights.frozen!.base.flat.slice();
+    const before = structuredClone(weights.frozen!.base.tensors);
     const learner = learnerOf(weights);
     const reference = initialFactors(smallConfig, lora, 1);
     const rows = await rowsOf(learner);
@@ -56,7 +57,7 @@ describe('policy with LoRA', () => {
     const gain = rows.reduce((sum, row, i) => sum + row.advantages.reduce((s, a, t) => s + a * (now[i]![t]! - row.old_logprobs[t]!), 0), 0);
     assert.ok(gain > 1, String(gain));
     assert.ok((await grpoUpdate(learner, [rows], settings, reference)).kl! > 1e-4);
-    assert.deepEqual(weights.frozen!.base.flat, before);
+    assert.deepEqual(weights.frozen!.base.tensors, before);
     assert.deepEqual(await rowLogprobs(learner, bare, 1024, reference), plain);
     assert.equal(Object.keys(learner.optimizerState!.firstMoments).length, weights.trainable.tensors.size);
   });
@@ -82,6 +83,44 @@ describe('policy with LoRA', () => {
       logprobs.forEach((logprob, t) => assert.ok(Math.abs(logprob - trained![prompt.length + t]!) < 1e-5));
     }
     await decode.release();
+  });
+
+  const wide = decoderConfig('llama', { vocab: 23, hidden: 64, intermediate: 96, layers: 2, heads: 4, kvHeads: 2, headDim: 32, contextLength: 96 });
+  for (const [type, most] of [['float32', 0], ['float16', 5e-3], ['int8', 0.05], ['int4', 1]] as const) {
+    it(`on a model kept in ${type}: trainer, sampler and saved model agree, and are near the model itself`, async () => {
+      const model = smallWeights(wide, 1, 0.1);
+      const weights: PolicyWeights = { trainable: randomFactors(wide, lora), frozen: { base: frozenBase(model, type), lora } };
+      learners.push(new Learner(wide, weights, engine), new Learner(wide, { ...weights, frozen: { base: frozenBase(model), lora } }, engine));
+      const [learner, exact] = learners.slice(-2) as [Learner, Learner];
+      const [ours, theirs] = [await rowLogprobs(learner, bare, 1024), await rowLogprobs(exact, bare, 1024)];
+      const furthest = Math.max(...ours.flatMap((row, i) => [...row].map((logprob, t) => Math.abs(logprob - theirs[i]![t]!))));
+      assert.ok(furthest <= most && (most === 0 || furthest > most / 1e4), String(furthest));
+      const before = structuredClone(weights.frozen!.base.tensors);
+      const rows = bare.map((row, i) => ({ ...row, advantages: row.mask.map((m) => m * (i % 2 === 0 ? 1 : -1)), old_logprobs: [...ours[i]!], weights: row.mask.map((m) => m / 40) }));
+      assert.ok((await grpoUpdate(learner, [rows], { ...settings, kl_loss_coef: 0 }, null)).grad_norm > 0.01);
+      assert.deepEqual(weights.frozen!.base.tensors, before);
+
+      const now = await rowLogprobs(learner, bare, 1024);
+      const decode = new DecodeModel(wide, weights, engine, 4);
+      const [tokens, first] = [bare[3]!.tokens, 17];
+      let logits = (await decode.extend(0, [tokens.slice(0, first)], [true]))[0]!;
+      for (let t = first; t < tokens.length; t++) {
+        assert.ok(Math.abs(logSoftmaxAt(logits, tokens[t]!) - now[3]![t]!) < 1e-5);
+        logits = await decode.step([tokens[t]!]);
+      }
+      await decode.release();
+
+      const source = path.join(folder, 'source');
+      await writeSource(source, { config: wide, weights: model });
+      await writeCheckpoint(path.join(folder, 'final'), source, weights, null);
+      learners.push(new Learner(wide, wholeModel((await loadModel(path.join(folder, 'final'))).weights), engine));
+      const saved = await rowLogprobs(learners.at(-1)!, bare, 1024);
+      saved.forEach((row, i) => row.forEach((logprob, t) => assert.ok(Math.abs(logprob - now[i]![t]!) < 2e-5)));
+    });
+  }
+
+  it('refuses to quantise rows that do not divide into blocks, by name', () => {
+    assert.throws(() => frozenBase(smallWeights(), 'int8'), { code: 'bad_input', message: /q_proj.weight" have 16 values, and int8 keeps them in blocks of 32/ });
   });
 
   it('saves the adapter alone, and goes on from it bit for bit as if never interrupted', async () => {
@@ -126,8 +165,8 @@ function logSoftmaxAt(logits: Float32Array, token: number): number {
   return logits[token]! - most - Math.log(logits.reduce((sum, x) => sum + Math.exp(x - most), 0));
 }
 
-async function writeSource(folder: string): Promise<void> {
+async function writeSource(folder: string, model: Model = { config: smallConfig, weights: smallWeights() }): Promise<void> {
   mkdirSync(folder);
-  await saveModel(folder, { config: smallConfig, weights: smallWeights() });
+  await saveModel(folder, model);
   writeFileSync(path.join(folder, 'tokenizer.json'), '{}');
 }

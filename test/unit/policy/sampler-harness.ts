@@ -5,7 +5,8 @@ import { wholeModel } from '../../../trainer/models/policy-weights.ts';
 import type { ParameterBlock } from '../../../trainer/models/weights.ts';
 import { DecodeModel } from '../../../trainer/policy/decode-model.ts';
 import { Sampler, type SampleEvent, type SampleRequest, type SampledToken } from '../../../trainer/policy/sampler.ts';
-import { randomFactors } from '../../fixtures/lora.ts';
+import { frozenBase, randomFactors } from '../../fixtures/lora.ts';
+import type { BaseType } from '../../../trainer/protocol/lora-config.ts';
 import { engine } from '../models/small-model.ts';
 
 export interface Result { tokens: number[]; logprobs: number[]; alternatives: SampledToken['alternatives'][]; end: string; cached: number }
@@ -16,8 +17,8 @@ export class SamplerHarness {
   readonly model: DecodeModel;
   readonly sampler: Sampler;
 
-  constructor(config: DecoderConfig, weights: ParameterBlock, { slots = 8, stopIds = [] as number[], cacheBytes = 2 ** 28, lora = null as LoraSettings | null } = {}) {
-    const model = lora ? { trainable: randomFactors(config, lora), frozen: { base: weights, lora } } : wholeModel(weights);
+  constructor(config: DecoderConfig, weights: ParameterBlock, { slots = 8, stopIds = [] as number[], cacheBytes = 2 ** 28, lora = null as LoraSettings | null, base = 'float32' as BaseType } = {}) {
+    const model = lora ? { trainable: randomFactors(config, lora), frozen: { base: frozenBase(weights, base), lora } } : wholeModel(weights);
     this.model = new DecodeModel(config, model, engine, slots);
     // Token n prints as the letter at n, so that stop strings can be written down.
     this.sampler = new Sampler(this.model, stopIds, () => new Detokenizer((id) => Uint8Array.of(97 + (id % 26))), (event) => this.#collect(event), cacheBytes);

@@ -4,7 +4,7 @@ import { wholeModel } from '../../../trainer/models/policy-weights.ts';
 import { Learner } from '../../../trainer/policy/learner.ts';
 import { rowLogprobs } from '../../../trainer/policy/row-logprobs.ts';
 import type { TokenConstraint } from '../../../trainer/policy/sampling.ts';
-import { loraTargets } from '../../../trainer/protocol/lora-config.ts';
+import { baseTypes, loraTargets } from '../../../trainer/protocol/lora-config.ts';
 import { referenceLogprobs } from '../models/reference.ts';
 import { engine, randomTokens, smallConfig, smallWeights } from '../models/small-model.ts';
 import { SamplerHarness as Harness, type Result } from './sampler-harness.ts';
@@ -66,19 +66,20 @@ describe('sampler', () => {
     tokens.forEach((_, i) => near(logprobs[i]!, expected[i]!, 5e-5));
   }).timeout(60_000);
 
-  for (const lora of [null, { rank: 16, alpha: 16, targets: loraTargets, rslora: false }]) it(`repeats a request bit for bit whatever runs beside it, in any order${lora ? ', with LoRA' : ''}`, async () => {
+  for (const base of [null, ...baseTypes]) it(`repeats a request bit for bit whatever runs beside it, in any order${base ? `, with LoRA on ${base}` : ''}`, async () => {
+    const options = { slots: 32, ...(base ? { base, lora: { rank: 16, alpha: 16, targets: loraTargets, rslora: false } } : {}) };
     // The sample policy's widths: large enough for the blocked kernels.
     const config = { ...smallConfig, vocab: 768, hidden: 128, intermediate: 352, layers: 2, headDim: 32, contextLength: 512 };
     const weights = smallWeights(config);
     const request = (id: number) => ({ id, prompt: randomTokens(20 + ((id * 37) % 120), id, config.vocab), max_tokens: 5 + ((id * 11) % 40) });
     const alone = new Map<number, Result>();
     for (const id of [1, 2, 3, 4]) {
-      const h = harness(config, weights, { slots: 32, lora });
+      const h = harness(config, weights, options);
       h.submit(request(id));
       await h.finish();
       alone.set(id, h.results.get(id)!);
     }
-    const crowded = harness(config, weights, { slots: 32, lora });
+    const crowded = harness(config, weights, options);
     for (let id = 40; id > 20; id--) crowded.submit(request(id));
     crowded.submit(request(4));
     for (let i = 0; i < 6; i++) await crowded.turn();

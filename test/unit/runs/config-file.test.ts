@@ -112,6 +112,9 @@ describe('configuration file', () => {
     assert.equal(lora({ lora_rank: 8 }, { algorithm: 'dpo', dpo: { data: 'x.jsonl' } }).dpo?.lr, 1e-5);
     assert.match(refused({ ...minimal, model: { path: 'policy', lora_rank: 8, target_modules: ['q_proj', 'c_attn'] } }), /"model.target_modules": "c_attn" is no linear layer: give "all-linear", or a list of q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj/);
     assert.match(refused({ ...minimal, model: { path: 'policy', lora_rank: -1 } }), /"model.lora_rank"/);
+    assert.equal(lora({ lora_rank: 8, base_dtype: 'int4' }).model.base_dtype, 'int4');
+    assert.match(refused({ ...minimal, model: { path: 'policy', base_dtype: 'int4' } }), /model.base_dtype "int4" is for a model that stays as it is: give a model.lora_rank/);
+    assert.match(refused({ ...minimal, model: { path: 'policy', lora_rank: 8, base_dtype: 'bfloat16' } }), /"model.base_dtype": bfloat16 cannot be computed with/);
   });
 
   it('refuses numbers that would only fail later: moments that never decay, timers that go off at once', () => {

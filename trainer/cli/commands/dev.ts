@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
+import type { Provider } from '../../protocol/providers.ts';
 import { DevResult } from '../../protocol/run.ts';
-import { agentOrConfig, integerArgument, runAndPrint } from '../run-command.ts';
+import { agentOrConfig, integerArgument, providerOption, runAndPrint } from '../run-command.ts';
 
-interface Options { data?: string; limit: number; policy?: string; json?: boolean }
+interface Options { data?: string; limit: number; policy?: string; provider?: Provider; json?: boolean }
 
 /** `dev AGENT --data FILE` or `dev CONFIG`: run the agent on a few tasks and show what came back. Fails when no rollout has a reward. */
 export function addDevCommand(program: Command): void {
@@ -12,9 +13,10 @@ export function addDevCommand(program: Command): void {
     .option('--data <file>', 'tasks: JSONL, JSON, CSV or parquet (default: the training tasks of the agent-trainer.json given)')
     .option('--limit <n>', 'number of tasks', integerArgument('--limit'), 10)
     .option('--policy <p>', 'model folder or OpenAI-compatible URL[#model] (default: the model of the nearest agent-trainer.json)')
+    .addOption(providerOption())
     .option('--json', 'print one JSON object')
-    .action(async (agent: string, { data, limit, policy, json }: Options, command: Command) => {
-      const result = DevResult.parse(await runAndPrint(command, { kind: 'dev', ...agentOrConfig(agent), data, limit, policy }, json === true));
+    .action(async (agent: string, { data, limit, policy, provider, json }: Options, command: Command) => {
+      const result = DevResult.parse(await runAndPrint(command, { kind: 'dev', ...agentOrConfig(agent), data, limit, policy, provider }, json === true));
       if (result.rollouts.every(({ reward }) => reward === null)) process.exitCode = 1; // for scripts: nothing came back
     });
 }

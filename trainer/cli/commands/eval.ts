@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
-import { agentOrConfig, integerArgument, runAndPrint } from '../run-command.ts';
+import type { Provider } from '../../protocol/providers.ts';
+import { agentOrConfig, integerArgument, providerOption, runAndPrint } from '../run-command.ts';
 
-interface Options { data?: string; policy?: string; tasks?: string[]; against?: string; limit?: number; json?: boolean }
+interface Options { data?: string; policy?: string; tasks?: string[]; against?: string; limit?: number; provider?: Provider; json?: boolean }
 
 /** `eval AGENT --data FILE --policy P [--against Q]` or `eval CONFIG`: score a policy, or compare two on the same tasks. */
 export function addEvalCommand(program: Command): void {
@@ -13,6 +14,7 @@ export function addEvalCommand(program: Command): void {
     .option('--against <q>', 'a second one to compare with')
     .option('--limit <n>', 'number of tasks', integerArgument('--limit'))
     .option('--tasks <ids...>', 'only these tasks; agent-trainer tasks lists them')
+    .addOption(providerOption())
     .option('--json', 'print one JSON object')
     .action(async (agent: string, { json, tasks, ...request }: Options, command: Command) => {
       await runAndPrint(command, { kind: 'eval', ...agentOrConfig(agent), task_ids: tasks, ...request }, json === true);

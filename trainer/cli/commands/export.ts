@@ -9,8 +9,8 @@ export function addExportCommand(program: Command): void {
   program.command('export')
     .description('write what a run has trained, or any model, for other programs')
     .argument('<run-or-model>', 'a run; a model folder, a GGUF file, or hf:owner/name')
-    .addOption(new Option('--format <format>', 'hf: a Hugging Face folder; gguf: a file for llama.cpp; ollama: a folder with such a file and a Modelfile; onnx: a folder for ONNX Runtime, laid out as by Hugging Face Optimum').choices(exportFormats).makeOptionMandatory())
-    .option('--type <type>', `type of the weights: ${Object.entries(weightTypes).map(([format, types]) => `${format}: ${types.join(', ')}`).join('; ')} (default: hf as they are, gguf and ollama f16, onnx f32)`)
+    .addOption(new Option('--format <format>', 'hf: a Hugging Face folder; gguf: a file for llama.cpp; ollama: a folder with such a file and a Modelfile; onnx: a folder for ONNX Runtime, laid out as by Hugging Face Optimum; peft: the LoRA adapter alone').choices(exportFormats).makeOptionMandatory())
+    .option('--type <type>', `type of the weights: ${Object.entries(weightTypes).map(([format, types]) => `${format}: ${types.join(', ')}`).join('; ')} (default: hf as they are, gguf and ollama f16, onnx and peft f32)`)
     .requiredOption('--out <path>', 'folder or file to write; it must not exist')
     .action(async (model: string, { format, type, out }: { format: ExportFormat; type?: string; out: string }, command: Command) => {
       const target = path.resolve(out);

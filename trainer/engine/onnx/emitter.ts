@@ -46,6 +46,11 @@ export class OnnxEmitter {
     return this.#constant(`scalar ${dtype} ${value}`, () => tensor(dtype, [], [value]));
   }
 
+  /** A constant vector of one value. */
+  filled(count: number, value: number, dtype: DType): string {
+    return this.#constant(`filled ${dtype} ${count} ${value}`, () => tensor(dtype, [count], new Float64Array(count).fill(value)));
+  }
+
   #sizesOf(values: readonly number[]): string {
     const key = values.join(',');
     const known = this.#sizes.get(key);

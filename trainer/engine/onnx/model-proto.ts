@@ -8,7 +8,7 @@ type WriteBody = (w: Writer) => void;
 /** Field numbers below are those of onnx.proto (ONNX IR version 10). */
 const IR_VERSION = 10;
 const OPSET = 21;
-const elementTypes: Readonly<Record<DType, number>> = { float32: 1, int32: 6, int64: 7, bool: 9, float64: 11 };
+const elementTypes: Readonly<Record<DType, number>> = { float32: 1, uint8: 2, int32: 6, int64: 7, bool: 9, float16: 10, float64: 11 };
 
 export type OnnxAttribute = number | string | readonly number[] | { readonly float: number };
 

@@ -1,4 +1,5 @@
 import type { Provider } from '../../protocol/providers.ts';
+import type { FrozenFormat } from '../ops/frozen.ts';
 
 /** An execution provider of ONNX Runtime. */
 export type OnnxProvider = Exclude<Provider, 'tensorflow'>;
@@ -17,18 +18,22 @@ export interface ProviderProfile {
   readonly anySize: boolean;
   /** Gemm, which takes transposed matrices without a copy, where there is no FusedMatMul. */
   readonly gemm: boolean;
+  /** com.microsoft MatMulNBits with float32 activations. */
+  readonly matMulNBits: boolean;
+  /** Formats of frozen matrices that were tested on the provider. */
+  readonly frozen: readonly FrozenFormat[];
 }
 
 /** What all have. */
-const portable: ProviderProfile = { fusedMatMul: false, logSoftmax: false, fusedRmsNorm: false, fusedRope: false, split: false, anySize: false, gemm: false };
+const portable: ProviderProfile = { fusedMatMul: false, logSoftmax: false, fusedRmsNorm: false, fusedRope: false, split: false, anySize: false, gemm: false, matMulNBits: false, frozen: [] };
 
 export const profiles: Readonly<Record<OnnxProvider, ProviderProfile>> = {
-  cpu: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: true, fusedRope: true, split: true, anySize: true, gemm: false },
-  cuda: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true, anySize: false, gemm: false },
+  cpu: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: true, fusedRope: true, split: true, anySize: true, gemm: false, matMulNBits: true, frozen: ['float16', 'int8', 'int4'] },
+  cuda: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true, anySize: false, gemm: false, matMulNBits: false, frozen: [] },
   webgpu: portable,
   dml: portable,
   coreml: portable,
 };
 
 /** Operators of the ONNX standard alone, for files that other programs read. */
-export const standardOperators: ProviderProfile = { fusedMatMul: false, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true, anySize: false, gemm: true };
+export const standardOperators: ProviderProfile = { fusedMatMul: false, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true, anySize: false, gemm: true, matMulNBits: false, frozen: [] };

@@ -31,21 +31,24 @@ export async function loadTensorFlow(): Promise<TensorFlow> {
   return (loaded = tf);
 }
 
-function requirePackage(): TensorFlow {
-  const from = [import.meta.url, path.join(packagesFolder(), 'package.json')];
-  for (const place of from) {
-    const require = createRequire(place);
-    let file: string;
+/** The file of the installed package; null when there is none. */
+export function findTensorFlow(): string | null {
+  for (const place of [import.meta.url, path.join(packagesFolder(), 'package.json')]) {
     try {
-      file = require.resolve(tensorFlowPackage);
+      return createRequire(place).resolve(tensorFlowPackage);
     } catch {
-      continue;
-    }
-    try {
-      return require(file) as TensorFlow;
-    } catch (cause) {
-      throw new TrainerError('environment', `${tensorFlowPackage} is installed in ${path.dirname(file)} but cannot be loaded: ${messageOf(cause).split('\n')[0]}`, { cause });
+      // not there
     }
   }
-  throw new TrainerError('environment', `${tensorFlowPackage} is not installed. "agent-trainer hardware --install tensorflow" installs it, where an NVIDIA GPU with CUDA 11 and cuDNN 8 is at hand.`);
+  return null;
+}
+
+function requirePackage(): TensorFlow {
+  const file = findTensorFlow();
+  if (file === null) throw new TrainerError('environment', `${tensorFlowPackage} is not installed. "agent-trainer hardware --install tensorflow" installs it, where an NVIDIA GPU with CUDA 11 and cuDNN 8 is at hand.`);
+  try {
+    return createRequire(file)(file) as TensorFlow;
+  } catch (cause) {
+    throw new TrainerError('environment', `${tensorFlowPackage} is installed in ${path.dirname(file)} but cannot be loaded: ${messageOf(cause).split('\n')[0]}`, { cause });
+  }
 }

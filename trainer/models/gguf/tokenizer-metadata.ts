@@ -4,7 +4,7 @@ import { parseAs } from '../../protocol/validate.ts';
 import { Decoder, tokenEncoding } from '../token-bytes.ts';
 import type { TokenizerFiles } from '../tokenizer-files.ts';
 import { scoresOfMerges } from './merges.ts';
-import { preTokenizerName } from './pre-tokenizers.ts';
+import { preTokenizerName, preTokenizers } from './pre-tokenizers.ts';
 import { tokenTypes } from './tokenizer.ts';
 import { bool, float32s, int32s, string, strings, uint32, type TypedValue } from './write.ts';
 
@@ -28,8 +28,10 @@ export function tokenizerMetadata({ tokenizer, config, template, tokenizerFile, 
   const names = parseAs(Config, config, configFile);
   const encoding = tokenEncoding(json.decoder);
   const pre = preTokenizerName(json.pre_tokenizer);
-  if (!encoding || (encoding.kind === 'byteLevel' && pre === null)) {
-    throw new TrainerError('bad_input', `${tokenizerFile}: llama.cpp has no tokenizer that cuts texts as this one does, so the model cannot be written as GGUF. Export it as a Hugging Face folder.`);
+  const lacking = !encoding ? '"decoder" is neither byte-level nor SentencePiece\'s'
+    : encoding.kind === 'byteLevel' && pre === null ? `"pre_tokenizer" is ${shortened(JSON.stringify(json.pre_tokenizer ?? null))}, and a GGUF file can only name a cut that is built into llama.cpp, of which ${Object.keys(preTokenizers).join(', ')} are known here` : null;
+  if (!encoding || lacking !== null) {
+    throw new TrainerError('bad_input', `${tokenizerFile}: llama.cpp has no tokenizer that cuts texts as this one does, so the model cannot be written as GGUF: ${lacking}. Export it as a Hugging Face folder or as ONNX.`);
   }
   const { tokens, types } = tokenList(json, vocab, encoding.kind === 'sentencePiece');
   const idOf = (key: string, name: string | null | undefined): [string, TypedValue][] => (name && tokens.includes(name) ? [[`${key}_token_id`, uint32(tokens.indexOf(name))]] : []);
@@ -61,3 +63,5 @@ function tokenList({ model, added_tokens: added }: z.infer<typeof Tokenizer>, vo
   }
   return { tokens, types };
 }
+
+function shortened(text: string): string { return text.length > 200 ? `${text.slice(0, 200)}…` : text; }

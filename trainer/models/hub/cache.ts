@@ -45,6 +45,12 @@ export class HubCache {
   }
 }
 
+/** The name (owner/name) of the model that a path in such a cache belongs to; null for other paths. */
+export function hubNameOf(place: string): string | null {
+  const [, owner, name] = /[/\\]models--(.+?)--([^/\\]+)[/\\]snapshots[/\\]/.exec(place) ?? [];
+  return owner === undefined || name === undefined ? null : `${owner}/${name}`;
+}
+
 /** Other programs leave snapshots with the files they happened to need. */
 function isWhole(snapshot: string): boolean {
   const has = (name: string) => existsSync(path.join(snapshot, name));
