@@ -1,6 +1,5 @@
 import { TrainerError } from '../protocol/errors.ts';
-import { sameShape } from './operator.ts';
-import { describe, type Tensor, type ValueType } from './tensor.ts';
+import { anyDim, describe, type Shape, type Tensor, type ValueType } from './tensor.ts';
 
 export type Tensors = Readonly<Record<string, Tensor>>;
 
@@ -27,8 +26,12 @@ export function requireTensors(tensors: Tensors, types: ReadonlyMap<string, Valu
       if (partial) continue;
       throw new TrainerError('internal', `run: ${role} "${name}" of type ${describe(type)} is missing`);
     }
-    if (given.dtype !== type.dtype || !sameShape(given.shape, type.shape)) {
+    if (given.dtype !== type.dtype || !hasShape(given.shape, type.shape)) {
       throw new TrainerError('internal', `run: ${role} "${name}" must be ${describe(type)}, got ${describe(given)}`);
     }
   }
+}
+
+function hasShape(shape: Shape, declared: Shape): boolean {
+  return shape.length === declared.length && shape.every((dim, i) => declared[i] === anyDim || dim === declared[i]);
 }

@@ -1,6 +1,11 @@
 import type { Provider } from '../protocol/providers.ts';
 import type { Executable } from './executable.ts';
 import type { Graph } from './graph.ts';
+import { TrainerError } from '../protocol/errors.ts';
+import { generalize } from './onnx/generalize.ts';
+import { lower } from './onnx/lower.ts';
+import type { OnnxModel } from './onnx/model-proto.ts';
+import { profiles } from './onnx/profile.ts';
 import { compileOnnx } from './onnx/session.ts';
 import { compileTensorFlow } from './tensorflow/executable.ts';
 import { loadTensorFlow } from './tensorflow/load.ts';
@@ -19,5 +24,18 @@ export interface CompileOptions {
 /** Compiles a graph for a provider. Throws `environment` when the provider is missing or cannot run an operator. */
 export async function compile(graph: Graph, { provider, threads, tensorflow }: CompileOptions): Promise<Executable> {
   if (provider === 'tensorflow') return compileTensorFlow(graph, tensorflow ?? await loadTensorFlow());
-  return compileOnnx(graph, provider, threads);
+  return compileOnnx(lower(graph, profiles[provider]), provider, threads);
+}
+
+/** Whether one compiled graph can serve inputs of many sizes there. */
+export function takesAnySize(provider: Provider): boolean { return provider !== 'tensorflow' && profiles[provider].anySize; }
+
+/**
+ * Compiles graphs that differ only in the sizes of some axes once, for all sizes; such axes are -1 in the executable's types. Two examples show which they are:
+ * two sizes of one axis must differ in them. Throws `internal` when the two come out as different computations, and for providers that take no graph of any size.
+ */
+export async function compileForAnySize(examples: readonly [Graph, Graph], { provider, threads }: CompileOptions): Promise<Executable> {
+  if (provider === 'tensorflow' || !takesAnySize(provider)) throw new TrainerError('internal', `The provider "${provider}" takes no graph of any size.`);
+  const [first, second] = examples.map((graph) => lower(graph, profiles[provider])) as [OnnxModel, OnnxModel];
+  return compileOnnx(generalize(first, second), provider, threads);
 }

@@ -174,8 +174,11 @@ export class GraphBuilder implements Graph {
   reshape(x: Value, shape: Shape): Value {
     const known = elementCount(shape.filter((d) => d !== -1));
     const full = shape.map((d) => (d === -1 ? elementCount(x.shape) / known : d));
-    return sameShape(x.shape, full) ? x : this.apply(shaping.reshape, [x], { shape: full });
+    return sameShape(x.shape, full) ? x : this.apply(shaping.reshape, [x], { shape: full, inferred: shape.indexOf(-1) });
   }
+
+  /** Rows [B·S, W], one for each element of `like` [B, S], as [B, S, W]. */
+  unflatten(rows: Value, like: Value): Value { return this.apply(shaping.unflatten, [rows, like], {}); }
 
   transpose(x: Value, perm: readonly number[]): Value {
     return perm.every((p, i) => p === i) && perm.length === x.shape.length ? x : this.apply(shaping.transpose, [x], { perm });
@@ -185,6 +188,8 @@ export class GraphBuilder implements Graph {
   /** Elements [start, end) of one axis; negative axis counts from the end. */
   slice(x: Value, axis: number, start: number, end: number): Value { return this.apply(shaping.slice, [x], { axis, start, end }); }
   concat(xs: readonly Value[], axis: number): Value { return this.apply(shaping.concat, xs, { axis }); }
+  /** Cuts the last axis in two, as long as the last axes of `first` and `second`. */
+  splitLike(x: Value, first: Value, second: Value): readonly [Value, Value] { return this.call(shaping.splitLike, [x, first, second], {}).outputs as [Value, Value]; }
   /** Cuts one axis into parts of the given sizes. */
   split(x: Value, axis: number, sizes: readonly number[]): readonly Value[] { return this.call(shaping.split, [x], { axis, sizes }).outputs; }
 

@@ -7,6 +7,9 @@ import { TrainerError } from '../protocol/errors.ts';
 export type DType = 'float32' | 'float64' | 'float16' | 'int32' | 'int64' | 'uint8' | 'bool';
 export type Shape = readonly number[];
 
+/** In the type of an executable's input or output: a size that is known only when it runs. */
+export const anyDim = -1;
+
 export interface ValueType {
   readonly dtype: DType;
   readonly shape: Shape;

@@ -1,5 +1,5 @@
 import type { GraphBuilder, Value } from '../engine/graph.ts';
-import { float32 } from '../engine/tensor.ts';
+import { wrap, type Tensor } from '../engine/tensor.ts';
 
 /** How a rotary embedding was stretched to a longer context than it was first trained with; names as in config.json. */
 export type RopeScaling =
@@ -12,13 +12,19 @@ export type RopeScaling =
 export interface Rope { theta: number; scaling: RopeScaling | null }
 
 /** Rotary tables [length, headDim/2], angle = position · frequency, computed in float64 (Su et al. 2021). */
-export function ropeTables(b: GraphBuilder, headDim: number, rope: Rope, length: number): { cos: Value; sin: Value } {
+export function ropeAngles(headDim: number, rope: Rope, length: number): { cos: Tensor<'float32'>; sin: Tensor<'float32'> } {
   const half = headDim / 2;
   const frequencies = ropeFrequencies(rope, headDim);
   const magnitude = rope.scaling?.type === 'yarn' ? rope.scaling.attentionFactor : 1;
   const angle = (i: number) => Math.floor(i / half) * (frequencies[i % half] as number);
-  const table = (f: (x: number) => number) => b.constant(float32([length, half], Array.from({ length: length * half }, (_, i) => magnitude * f(angle(i)))));
+  const table = (f: (x: number) => number) => wrap('float32', [length, half], Float32Array.from({ length: length * half }, (_, i) => magnitude * f(angle(i))));
   return { cos: table(Math.cos), sin: table(Math.sin) };
+}
+
+/** The same as constants of a graph. */
+export function ropeTables(b: GraphBuilder, headDim: number, rope: Rope, length: number): { cos: Value; sin: Value } {
+  const { cos, sin } = ropeAngles(headDim, rope, length);
+  return { cos: b.constant(cos), sin: b.constant(sin) };
 }
 
 /** Angle per position of each pair of elements, [headDim/2]: theta^(-2i/headDim), scaled. */

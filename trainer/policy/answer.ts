@@ -22,6 +22,7 @@ export class Answer {
   #sent = 0;
   #parsed: { content: string; calls: ToolCall[] } = { content: '', calls: [] };
   #finish = '';
+  #cached = 0;
 
   constructor(reader: TokenReader, request: ChatRequest, options: { model: string; prompt: number[]; stop: string[]; parseTools: boolean }) {
     this.#reader = reader;
@@ -40,7 +41,9 @@ export class Answer {
     return [...first, ...this.#grow(this.#stops.push(this.#detokenizer.push(token.token)))];
   }
 
-  finish(reason: 'stop' | 'length'): ChatChunk[] {
+  /** `cached`: tokens of the prompt that were not computed for this request. */
+  finish(reason: 'stop' | 'length', cached: number): ChatChunk[] {
+    this.#cached = cached;
     const rest = this.#grow(this.#stops.push(this.#detokenizer.end()) + this.#stops.end());
     this.#parsed = this.#parseTools ? parseToolCalls(this.#text) : { content: this.#text, calls: [] };
     const { content, calls } = this.#parsed;
@@ -99,6 +102,6 @@ export class Answer {
 
   #usage() {
     const [prompt, completion] = [this.#prompt.length, this.#tokens.length];
-    return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
+    return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion, prompt_tokens_details: { cached_tokens: this.#cached } };
   }
 }

@@ -37,7 +37,7 @@ export class PolicyBackend implements ChatBackend {
       for (;;) {
         const message = await queue.next();
         if (message.type !== 'token' && message.type !== 'done') throw refusal(message);
-        const chunks = message.type === 'token' ? answer.add(message.token) : answer.finish(message.finish);
+        const chunks = message.type === 'token' ? answer.add(message.token) : answer.finish(message.finish, message.cached);
         if (request.stream) for (const chunk of chunks) yield { type: 'chunk', chunk };
         if (message.type !== 'done') continue;
         const { temperature, top_p, top_k, seed, stop } = sampling;

@@ -1,186 +1,117 @@
-import { wrap, type Tensor } from '../engine/tensor.ts';
+import { compileForAnySize, takesAnySize, type Executable } from '../engine/executor.ts';
+import { elementCount, wrap, type Tensor } from '../engine/tensor.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
-import { keyOutput, pastKeyInput, pastValueInput, prefillGraph, stepGraph, valueOutput } from '../models/decode-graph.ts';
+import { decodeExamples, decodeGraph, keyOutput, valueOutput } from '../models/decode-graph.ts';
+import { parameterShapes } from '../models/parameters.ts';
 import { samplingFeeds, type PolicyWeights } from '../models/policy-weights.ts';
-import { lengthBucket } from './micro-batches.ts';
+import { DecodeInputs } from './decode-inputs.ts';
+import { KvCache } from './kv-cache.ts';
 import { SessionCache, type EngineOptions } from './sessions.ts';
 
-/** Keys and values of a prompt, [kvHeads, length, headDim] per layer, and the logits [V] after its last token. */
-export interface PrefilledPrompt { length: number; keys: Float32Array[]; values: Float32Array[]; logits: Float32Array }
-
-const prefillRows = 4; // prompts per run; one or two are run alone
-const hidden = -1e9;
+const prefillWork = 4e9; // parameters times tokens that a step of running requests may be held up by, of the order of a tenth of a second
 
 /**
- * Runs the decoder for sampling, over a cache of `slots` rows of which the first `n` are in use. What a row yields depends on nothing but the row:
- * prompts are padded to a length that is a function of their own, and the kernels give a row the same bits in any batch.
+ * Runs the decoder for sampling, over a cache of `slots` rows. What a row yields depends on nothing but its tokens and where they were cut into chunks: the kernels
+ * give a row the same bits in any batch and at any capacity of the cache. On the CPU one compiled graph, with one copy of the weights, serves all sizes.
  */
 export class DecodeModel {
   readonly config: DecoderConfig;
   readonly slots: number;
+  /** Most tokens that are added to a row at once. Texts have the same bits if they are cut at multiples of it. */
+  readonly chunk: number;
+  /** Most rows of one `extend`. */
+  readonly chunksPerRun: number;
+  readonly cache: KvCache;
   readonly #weights: PolicyWeights;
+  readonly #engine: EngineOptions;
+  readonly #anySize: boolean;
+  readonly #inputs: DecodeInputs;
+  readonly #leastRows: number;
   readonly #sessions: SessionCache;
-  #capacity = 0;
-  #keys: Float32Array[] = [];
-  #values: Float32Array[] = [];
-  #visible = new Float32Array(0);
-  /** Tokens in the cache, per slot. */
-  readonly #lengths: Int32Array;
+  #session: Promise<Executable> | null = null;
 
   constructor(config: DecoderConfig, weights: PolicyWeights, engine: EngineOptions, slots: number) {
+    const { heads, kvHeads, headDim } = config;
     this.config = config;
     this.slots = slots;
     this.#weights = weights;
+    this.#engine = engine;
+    this.#anySize = takesAnySize(engine.provider);
     this.#sessions = new SessionCache(engine, 24);
-    this.#lengths = new Int32Array(slots);
+    this.#inputs = new DecodeInputs(config);
+    // A product that ONNX Runtime divides among threads by columns is summed in other strides. So that no product of attention is: as many of them
+    // as there are threads, at least as many rows as columns in a chunk, and many columns for heads so wide that their own length takes two strides.
+    // Products with weights that are fed are not packed: one row alone is summed in another order (LoRA's factors), and so are large matrices by few rows
+    // or by as many as they have columns.
+    const fed = weights.frozen?.base.type === 'float16' || weights.frozen?.base.type === 'int8';
+    this.#leastRows = Math.max(fed ? 8 : weights.frozen ? 2 : 1, Math.ceil(engine.threads / kvHeads));
+    this.chunksPerRun = fed ? 1 : slots;
+    this.chunk = Math.max(64, Math.ceil(headDim * kvHeads / heads / 64) * 64);
+    this.cache = new KvCache(config, Math.max(slots, this.#leastRows), headDim > 128 ? 128 * engine.threads : 64, this.#anySize);
   }
 
-  /** To be called after the weights have changed. The compiled graphs hold a model that is trained itself; factors of LoRA are fed at each run. */
-  async weightsChanged(): Promise<void> { if (!this.#weights.frozen) await this.#sessions.release(); }
-
-  /** Runs prompts of any lengths; the results are in the order given. */
-  async prefill(prompts: readonly (readonly number[])[]): Promise<PrefilledPrompt[]> {
-    const results: PrefilledPrompt[] = [];
-    const byLength = new Map<number, number[]>();
-    prompts.forEach(({ length }, i) => byLength.set(promptBucket(length), [...byLength.get(promptBucket(length)) ?? [], i]));
-    for (const [length, members] of byLength) {
-      for (let start = 0; start < members.length;) {
-        const batch = members.length - start > 2 ? prefillRows : 1;
-        const part = members.slice(start, start + batch);
-        const run = await this.#runPrefill(part.map((i) => prompts[i] as readonly number[]), batch, length);
-        part.forEach((i, row) => { results[i] = run[row] as PrefilledPrompt; });
-        start += part.length;
-      }
-    }
-    return results;
+  /** Chunks of prompts to compute between two steps of running requests: one of a large model, more of a small one. */
+  get chunksPerStep(): number {
+    const parameters = [...parameterShapes(this.config).values()].reduce((sum, shape) => sum + elementCount(shape), 0);
+    return Math.max(1, Math.floor(prefillWork / parameters / this.chunk));
   }
 
-  /** Puts a prompt into the cache row of a slot. */
-  place(slot: number, prompt: PrefilledPrompt): void {
-    this.#reserve(prompt.length + 1);
-    const { kvHeads, headDim } = this.config;
-    for (let layer = 0; layer < this.config.layers; layer++) {
-      for (let head = 0; head < kvHeads; head++) {
-        const [from, to] = [head * prompt.length * headDim, this.#offset(slot, head)];
-        (this.#keys[layer] as Float32Array).set((prompt.keys[layer] as Float32Array).subarray(from, from + prompt.length * headDim), to);
-        (this.#values[layer] as Float32Array).set((prompt.values[layer] as Float32Array).subarray(from, from + prompt.length * headDim), to);
-      }
-    }
-    this.#setLength(slot, prompt.length);
+  /** To be called after the weights have changed, or before. Compiled graphs hold a model that is trained itself; factors of LoRA are fed at each run. */
+  async weightsChanged(): Promise<void> { if (!this.#weights.frozen) await this.release(); }
+
+  async release(): Promise<void> {
+    const session = this.#session;
+    this.#session = null;
+    await (await session)?.release();
+    await this.#sessions.release();
   }
 
-  /** Moves the row of a slot to another one. */
-  move(from: number, to: number): void {
-    const size = this.#offset(1, 0);
-    for (const block of [...this.#keys, ...this.#values]) block.copyWithin(to * size, from * size, (from + 1) * size);
-    this.#setLength(to, this.#lengths[from] as number);
+  /** Adds one token to each of the rows 0 … tokens.length - 1, or none (null). Gives the logits [n, V] that follow; those of a row without a token mean nothing. */
+  async step(tokens: readonly (number | null)[]): Promise<Float32Array> {
+    const n = tokens.length;
+    const rows = Math.max(n, this.#leastRows);
+    const padded = this.#anySize ? rows : rows <= 8 ? Math.min(8, this.cache.slots) : this.cache.slots;
+    const { logits } = await this.#run(0, tokens.map((token) => (token === null ? [] : [token])), padded, 1, tokens.map((_, row) => row));
+    return logits.subarray(0, n * this.config.vocab);
   }
 
-  /** Feeds one token to each of the slots 0 … tokens.length - 1, which joins their cache. Gives the logits [n, V] that follow. */
-  async step(tokens: readonly number[]): Promise<Float32Array> {
-    this.#reserve(Math.max(...tokens.map((_, slot) => this.#lengths[slot] as number)) + 1);
-    const { layers, kvHeads, headDim, vocab } = this.config;
-    const batch = tokens.length <= 8 ? Math.min(8, this.slots) : this.slots;
-    const session = await this.#sessions.get(`step ${batch} ${this.#capacity}`, () => stepGraph(this.config, this.#weights, batch, this.#capacity));
-    const padded = new Int32Array(batch);
-    padded.set(tokens);
+  /** Adds up to `chunk` tokens to each of the rows `first` … Gives the logits [V] after the last token of those rows that want them. */
+  async extend(first: number, parts: readonly (readonly number[])[], wanted: readonly boolean[]): Promise<(Float32Array | null)[]> {
+    const last = parts.flatMap(({ length }, row) => (wanted[row] ? [row * this.chunk + length - 1] : []));
+    const { logits } = await this.#run(first, parts, parts.length, this.chunk, last);
+    const { vocab } = this.config;
+    let at = 0;
+    return parts.map((_, row) => (wanted[row] ? logits.slice(at * vocab, ++at * vocab) : null));
+  }
+
+  async #run(first: number, parts: readonly (readonly number[])[], batch: number, tokens: number, last: readonly number[]): Promise<{ logits: Float32Array }> {
+    const { cache, config } = this;
+    cache.reserve(Math.max(...Array.from({ length: batch }, (_, row) => (cache.lengths[first + row] as number) + (parts[row]?.length ?? 0))));
+    // Padding repeats the row's last token: one whose embedding is damaged does not get in that way.
+    const ids = Int32Array.from({ length: batch * tokens }, (_, i) => {
+      const part = parts[Math.floor(i / tokens)] ?? [];
+      return part[Math.min(i % tokens, part.length - 1)] ?? 0;
+    });
+    const wanted = !this.#anySize || (this.#weights.frozen && tokens === 1) ? batch : last.length === 1 && this.#weights.frozen ? 2 : last.length;
+    const rows = [...last, ...Array<number>(wanted - last.length).fill(last[0] ?? 0)];
     const feeds: Record<string, Tensor> = {
       ...samplingFeeds(this.#weights),
-      tokens: wrap('int32', [batch, 1], padded),
-      position: wrap('int32', [batch, 1], this.#lengths.slice(0, batch)),
-      visible: wrap('float32', [batch, this.#capacity], this.#visible.subarray(0, batch * this.#capacity)),
+      ...cache.rows(first, batch),
+      ...this.#inputs.masks(cache.lengths.subarray(first, first + batch), cache.capacity, tokens),
+      tokens: wrap('int32', [batch * tokens], ids),
+      last: wrap('int32', [rows.length], Int32Array.from(rows)),
     };
-    const shape = [batch, kvHeads, this.#capacity, headDim];
-    for (let layer = 0; layer < layers; layer++) {
-      feeds[pastKeyInput(layer)] = wrap('float32', shape, (this.#keys[layer] as Float32Array).subarray(0, batch * this.#offset(1, 0)));
-      feeds[pastValueInput(layer)] = wrap('float32', shape, (this.#values[layer] as Float32Array).subarray(0, batch * this.#offset(1, 0)));
-    }
-    const result = await session.run(feeds);
-    for (let layer = 0; layer < layers; layer++) {
-      this.#append(this.#keys[layer] as Float32Array, result[keyOutput(layer)]?.data as Float32Array, tokens.length);
-      this.#append(this.#values[layer] as Float32Array, result[valueOutput(layer)]?.data as Float32Array, tokens.length);
-    }
-    for (let slot = 0; slot < tokens.length; slot++) this.#setLength(slot, (this.#lengths[slot] as number) + 1);
-    return (result['logits']?.data as Float32Array).subarray(0, tokens.length * vocab);
+    const result = await (await this.#compiled(feeds, batch, tokens, rows.length)).run(feeds);
+    const fresh = Array.from({ length: 2 * config.layers }, (_, i) => result[(i % 2 === 0 ? keyOutput : valueOutput)(i >> 1)]?.data as Float32Array);
+    cache.append(first, parts.map(({ length }) => length), fresh, tokens);
+    return { logits: result['logits']?.data as Float32Array };
   }
 
-  async release(): Promise<void> { await this.#sessions.release(); }
-
-  async #runPrefill(prompts: readonly (readonly number[])[], batch: number, length: number): Promise<PrefilledPrompt[]> {
-    const { layers, kvHeads, headDim, vocab } = this.config;
-    const tokens = new Int32Array(batch * length);
-    const last = new Int32Array(batch);
-    prompts.forEach((prompt, row) => {
-      tokens.set(prompt, row * length);
-      last[row] = row * length + prompt.length - 1;
-    });
-    const session = await this.#sessions.get(`prefill ${batch} ${length}`, () => prefillGraph(this.config, this.#weights, batch, length));
-    const feeds = { ...samplingFeeds(this.#weights), tokens: wrap('int32', [batch, length], tokens), last: wrap('int32', [batch], last) };
-    const result = await session.run(feeds);
-    return prompts.map((prompt, row) => {
-      const cut = (name: string) => {
-        const source = result[name]?.data as Float32Array;
-        const part = new Float32Array(kvHeads * prompt.length * headDim);
-        for (let head = 0; head < kvHeads; head++) {
-          const from = (row * kvHeads + head) * length * headDim;
-          part.set(source.subarray(from, from + prompt.length * headDim), head * prompt.length * headDim);
-        }
-        return part;
-      };
-      const each = (name: (layer: number) => string) => Array.from({ length: layers }, (_, layer) => cut(name(layer)));
-      const logits = (result['logits']?.data as Float32Array).slice(row * vocab, (row + 1) * vocab);
-      return { length: prompt.length, keys: each(keyOutput), values: each(valueOutput), logits };
-    });
+  #compiled(feeds: Record<string, Tensor>, batch: number, tokens: number, logits: number): Promise<Executable> {
+    const { config } = this;
+    if (this.#anySize) return (this.#session ??= compileForAnySize(decodeExamples(config, this.#weights), this.#engine));
+    const { capacity } = this.cache;
+    const sizes = { batch, tokens, capacity, logits, ...this.#inputs.sizes(capacity, tokens) };
+    return this.#sessions.get(`${batch} ${tokens} ${capacity}`, () => decodeGraph(config, this.#weights, sizes));
   }
-
-  /** Makes room for `length` tokens per row, keeping what is cached. */
-  #reserve(length: number): void {
-    if (length <= this.#capacity) return;
-    const old = this.#capacity;
-    const capacity = Math.min(cacheBucket(length), cacheBucket(this.config.contextLength));
-    const { kvHeads, headDim, layers } = this.config;
-    const grow = (source: Float32Array | undefined) => {
-      const grown = new Float32Array(this.slots * kvHeads * capacity * headDim);
-      for (let row = 0; source && row < this.slots * kvHeads; row++) {
-        grown.set(source.subarray(row * old * headDim, (row + 1) * old * headDim), row * capacity * headDim);
-      }
-      return grown;
-    };
-    this.#keys = Array.from({ length: layers }, (_, layer) => grow(this.#keys[layer]));
-    this.#values = Array.from({ length: layers }, (_, layer) => grow(this.#values[layer]));
-    this.#capacity = capacity;
-    this.#visible = new Float32Array(this.slots * capacity);
-    for (let slot = 0; slot < this.slots; slot++) this.#setLength(slot, this.#lengths[slot] as number);
-  }
-
-  #append(cache: Float32Array, fresh: Float32Array, rows: number): void {
-    const { kvHeads, headDim } = this.config;
-    for (let slot = 0; slot < rows; slot++) {
-      for (let head = 0; head < kvHeads; head++) {
-        const from = (slot * kvHeads + head) * headDim;
-        cache.set(fresh.subarray(from, from + headDim), this.#offset(slot, head) + (this.#lengths[slot] as number) * headDim);
-      }
-    }
-  }
-
-  #setLength(slot: number, length: number): void {
-    this.#lengths[slot] = length;
-    const row = slot * this.#capacity;
-    this.#visible.fill(0, row, row + length);
-    this.#visible.fill(hidden, row + length, row + this.#capacity);
-  }
-
-  #offset(slot: number, head: number): number {
-    const { kvHeads, headDim } = this.config;
-    return (slot * kvHeads + head) * this.#capacity * headDim;
-  }
-}
-
-/** Prompts are padded to multiples of 64 or more: a compiled graph each, to be made anew after every update. */
-function promptBucket(length: number): number { return Math.ceil(lengthBucket(length) / 64) * 64; }
-
-/** Cache lengths: 128, 256, then 1.5 and 2 times a power of two. */
-function cacheBucket(length: number): number {
-  const power = 2 ** Math.ceil(Math.log2(Math.max(length, 128)));
-  return length <= power * 0.75 && power > 256 ? power * 0.75 : power;
 }

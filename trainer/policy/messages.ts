@@ -42,7 +42,7 @@ export type SampleMessage =
   | { type: 'prompt'; id: number; prompt: number[]; max_tokens: number }
   | { type: 'invalid'; id: number; error: PlainError }
   | { type: 'token'; id: number; token: SampledToken }
-  | { type: 'done'; id: number; finish: 'stop' | 'length'; version: number }
+  | { type: 'done'; id: number; finish: 'stop' | 'length'; cached: number; version: number }
   | { type: 'failed'; id: number; error: PlainError };
 
 /** Worker -> trainer. `ready` or `unusable` comes first. */

@@ -92,21 +92,23 @@ export class PolicyHost {
   }
 
   async update(miniBatches: TrainRow[][], settings: UpdateSettings): Promise<UpdateMetrics> {
-    return this.#learned(await grpoUpdate(this.#learner, miniBatches, settings, this.#reference), settings);
+    return this.#learned(settings, () => grpoUpdate(this.#learner, miniBatches, settings, this.#reference));
   }
 
   async sft(rows: ScoredRow[], settings: ExampleSettings): Promise<SftMetrics> {
-    return this.#learned(await supervisedStep(this.#learner, rows, settings), settings);
+    return this.#learned(settings, () => supervisedStep(this.#learner, rows, settings));
   }
 
   async dpo(pairs: PreferencePair[], settings: ExampleSettings & { beta: number }): Promise<DpoMetrics> {
-    return this.#learned(await dpoStep(this.#learner, pairs, settings, requireReference(this.#reference)), settings);
+    return this.#learned(settings, () => dpoStep(this.#learner, pairs, settings, requireReference(this.#reference)));
   }
 
-  async #learned<Metrics>(metrics: Metrics, { ema_decay = 0 }: { ema_decay?: number }): Promise<Metrics> {
+  /** The sampler's copy of the weights is dropped first: it is not in memory beside what learning needs. */
+  async #learned<Metrics>({ ema_decay = 0 }: { ema_decay?: number }, learn: () => Promise<Metrics>): Promise<Metrics> {
+    await this.sampler.weightsChanged();
+    const metrics = await learn();
     if (ema_decay > 0) this.#average = movedAverage(this.#average, this.#learner.weights, ema_decay);
     this.version += 1;
-    await this.sampler.weightsChanged();
     return metrics;
   }
 

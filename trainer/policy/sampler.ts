@@ -1,7 +1,7 @@
 import { TrainerError } from '../protocol/errors.ts';
 import { StopMatcher, type Detokenizer } from '../models/detokenizer.ts';
-import type { DecodeModel, PrefilledPrompt } from './decode-model.ts';
-import { PromptCache } from './prompt-cache.ts';
+import type { DecodeModel } from './decode-model.ts';
+import { Prefill, type Prompt } from './prefill.ts';
 import { uniforms } from './random.ts';
 import { mostLikely, pickToken, restrict, type PickedToken, type SamplingParameters, type TokenConstraint } from './sampling.ts';
 
@@ -22,15 +22,19 @@ export interface SampledToken extends PickedToken { alternatives: PickedToken[] 
 
 export type SampleEvent =
   | { type: 'token'; id: number; token: SampledToken }
-  | { type: 'done'; id: number; finish: 'stop' | 'length' }
+  /** `cached`: tokens of the prompt that were not computed for this request. */
+  | { type: 'done'; id: number; finish: 'stop' | 'length'; cached: number }
   | { type: 'failed'; id: number; error: TrainerError };
 
 interface Active {
   request: SampleRequest;
   uniform: () => number;
   stops: { matcher: StopMatcher; detokenizer: Detokenizer } | null;
+  prompt: Prompt;
   generated: number;
   last: number;
+  /** Whether its last logits were. */
+  finite: boolean;
 }
 
 /**
@@ -42,16 +46,17 @@ export class Sampler {
   readonly #stopIds: ReadonlySet<number>;
   readonly #detokenizer: () => Detokenizer;
   readonly #emit: (event: SampleEvent) => void;
-  readonly #prompts = new PromptCache(64 * 2 ** 20);
+  readonly #prefill: Prefill;
   #waiting: SampleRequest[] = [];
   #active: Active[] = [];
 
-  /** `stopIds`: every end-of-sequence id of the model. `emit` is called in the order things happen. */
-  constructor(model: DecodeModel, stopIds: Iterable<number>, detokenizer: () => Detokenizer, emit: (event: SampleEvent) => void) {
+  /** `stopIds`: every end-of-sequence id of the model. `emit` is called in the order things happen. `cacheBytes`: for prompts kept to be continued. */
+  constructor(model: DecodeModel, stopIds: Iterable<number>, detokenizer: () => Detokenizer, emit: (event: SampleEvent) => void, cacheBytes = 2 ** 28) {
     this.#model = model;
     this.#stopIds = new Set(stopIds);
     this.#detokenizer = detokenizer;
     this.#emit = emit;
+    this.#prefill = new Prefill(model, cacheBytes);
   }
 
   get running(): boolean { return this.#active.length > 0; }
@@ -69,52 +74,52 @@ export class Sampler {
   /** Ends every request after a failure of the model itself. */
   failAll(error: TrainerError): void {
     for (const { id } of [...this.#active.map(({ request }) => request), ...this.#waiting]) this.#emit({ type: 'failed', id, error });
-    this.#active = [];
+    for (let slot = this.#active.length - 1; slot >= 0; slot--) this.#leave(slot);
     this.#waiting = [];
   }
 
-  /** Fills free rows from the queue. The first token of each comes with it. */
-  async admit(): Promise<void> {
-    const joining = this.#waiting.splice(0, this.#model.slots - this.#active.length);
-    if (joining.length === 0) return;
-    for (const [i, prompt] of (await this.#prefilled(joining)).entries()) {
-      const request = joining[i] as SampleRequest;
-      const slot = this.#active.length;
+  /** Gives free rows to waiting requests, first come, first served. */
+  admit(): void {
+    for (const request of this.#waiting.splice(0, this.#model.slots - this.#active.length)) {
       this.#active.push({
         request,
         uniform: uniforms(request.seed),
         stops: request.stop.length > 0 ? { matcher: new StopMatcher(request.stop), detokenizer: this.#detokenizer() } : null,
+        prompt: this.#prefill.begin(request.prompt),
         generated: 0,
         last: -1,
+        finite: false,
       });
-      this.#model.place(slot, prompt);
-      if (!this.#draw(this.#active[slot] as Active, prompt.logits)) this.#leave(slot);
     }
   }
 
-  /** One more token for every running request. */
+  /** One more token for every running request whose prompt is complete, and prompts of others are brought forward: neither waits for the other. */
   async step(): Promise<void> {
-    const logits = await this.#model.step(this.#active.map(({ last }) => last));
+    await this.#prefill.advance(this.#active.map(({ prompt }) => prompt));
+    this.#drawAll((active) => (active.generated === 0 ? active.prompt.logits : null));
+    const rows = this.#active.findLastIndex(({ generated }) => generated > 0) + 1;
+    if (rows === 0) return;
+    // A row whose prompt is incomplete is computed with the others; what it yields is put nowhere.
+    const fed = this.#active.slice(0, rows).map(({ generated, last }) => (generated > 0 ? last : null));
+    const logits = await this.#model.step(fed);
     const { vocab } = this.#model.config;
-    const ended = this.#active.map((active, slot) => !this.#draw(active, logits.subarray(slot * vocab, (slot + 1) * vocab)));
-    // From the last row down: a leaving row is filled by one that has been looked at already.
-    for (let slot = ended.length - 1; slot >= 0; slot--) if (ended[slot]) this.#leave(slot);
+    this.#drawAll((active, slot) => (slot < rows && fed[slot] !== null ? logits.subarray(slot * vocab, (slot + 1) * vocab) : null));
   }
 
+  /** To be called before the weights change, or after: what was made of the old ones is dropped. */
   async weightsChanged(): Promise<void> {
-    this.#prompts.clear();
+    this.#prefill.clear();
     await this.#model.weightsChanged();
   }
 
-  async #prefilled(requests: readonly SampleRequest[]): Promise<PrefilledPrompt[]> {
-    const missing = new Map<string, number[]>();
-    const keys = requests.map(({ prompt }) => prompt.join());
-    keys.forEach((key, i) => { if (!this.#prompts.get(key)) missing.set(key, (requests[i] as SampleRequest).prompt); });
-    const fresh = await this.#model.prefill([...missing.values()]);
-    const results = new Map([...missing.keys()].map((key, i) => [key, fresh[i] as PrefilledPrompt]));
-    const found = keys.map((key) => results.get(key) ?? this.#prompts.get(key) as PrefilledPrompt);
-    for (const [key, prompt] of results) this.#prompts.set(key, prompt);
-    return found;
+  /** A token for each request that has logits. */
+  #drawAll(logitsOf: (active: Active, slot: number) => Float32Array | null): void {
+    const ended = this.#active.map((active, slot) => {
+      const logits = logitsOf(active, slot);
+      return logits !== null && !this.#draw(active, logits);
+    });
+    // From the last row down: a leaving row is filled by one that has been looked at already.
+    for (let slot = ended.length - 1; slot >= 0; slot--) if (ended[slot]) this.#leave(slot);
   }
 
   /** Samples the next token of a request. False when the request is over. */
@@ -129,24 +134,27 @@ export class Sampler {
       constraint?.accept(picked.token);
     } catch (error) {
       if (!(error instanceof TrainerError)) throw error;
+      active.finite = false;
       this.#emit({ type: 'failed', id: request.id, error });
       return false;
     }
     active.last = picked.token;
     active.generated += 1;
+    active.finite = true;
     const alternatives = request.top_logprobs > 0 ? mostLikely(scores, request.temperature, request.top_logprobs) : [];
     this.#emit({ type: 'token', id: request.id, token: { ...picked, alternatives } });
     stops?.matcher.push(stops.detokenizer.push(picked.token));
     const stopped = this.#stopIds.has(picked.token) || stops?.matcher.stopped === true || constraint?.complete === true;
     const full = active.generated >= request.max_tokens || request.prompt.length + active.generated >= this.#model.config.contextLength;
-    if (stopped || full) this.#emit({ type: 'done', id: request.id, finish: stopped ? 'stop' : 'length' });
+    if (stopped || full) this.#emit({ type: 'done', id: request.id, finish: stopped ? 'stop' : 'length', cached: active.prompt.cached });
     return !stopped && !full;
   }
 
   #leave(slot: number): void {
+    this.#model.cache.clear(slot, { damaged: !(this.#active[slot] as Active).finite });
     const last = this.#active.pop() as Active;
     if (slot === this.#active.length) return;
-    this.#model.move(this.#active.length, slot);
+    this.#model.cache.move(this.#active.length, slot);
     this.#active[slot] = last;
   }
 }

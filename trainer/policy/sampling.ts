@@ -1,4 +1,5 @@
 import { TrainerError } from '../protocol/errors.ts';
+import { largest } from './largest.ts';
 
 export interface SamplingParameters {
   /** 0 = greedy. */
@@ -68,22 +69,22 @@ export function mostLikely(logits: Float32Array, temperature: number, count: num
   const inverse = temperature > 0 ? 1 / temperature : 1;
   const top = logits[argmax(logits)] as number;
   const logTotal = Math.log(exponentials(logits, top, inverse).total);
-  return byLikelihood(logits).slice(0, count).filter((token) => logits[token] !== -Infinity).map((token) => ({ token, logprob: ((logits[token] as number) - top) * inverse - logTotal }));
+  return largest(logits, count).filter((token) => logits[token] !== -Infinity).map((token) => ({ token, logprob: ((logits[token] as number) - top) * inverse - logTotal }));
 }
 
 function truncate(logits: Float32Array, top: number, inverse: number, topP: number, topK: number) {
-  const order = byLikelihood(logits);
-  const ids = topK > 0 ? order.slice(0, topK) : order;
-  const weights = ids.map((id) => Math.exp(((logits[id] as number) - top) * inverse));
-  const all = weights.reduce((sum, w) => sum + w, 0);
-  let total = 0;
-  let count = 0;
-  while (count < weights.length && (count === 0 || total < topP * all)) total += weights[count++] as number;
-  return { ids: ids.slice(0, count), weights: weights.slice(0, count), total };
-}
-
-function byLikelihood(logits: Float32Array): number[] {
-  return Array.from(logits.keys()).sort((a, b) => (logits[b] as number) - (logits[a] as number) || a - b);
+  const { weights: every, total: sum } = exponentials(logits, top, inverse);
+  // Most distributions reach any share with few tokens; a flat one is sorted whole.
+  for (let most = topK > 0 ? topK : 256; ; most = logits.length) {
+    const ids = largest(logits, most);
+    const weights = ids.map((id) => every[id] as number);
+    const wanted = topP * (topK > 0 ? weights.reduce((s, w) => s + w, 0) : sum);
+    let total = 0;
+    let count = 0;
+    while (count < weights.length && (count === 0 || total < wanted)) total += weights[count++] as number;
+    if (topK === 0 && total < wanted && most < logits.length) continue;
+    return { ids: ids.slice(0, count), weights: weights.slice(0, count), total };
+  }
 }
 
 function argmax(logits: Float32Array): number {

@@ -46,7 +46,7 @@ async function serve(host: PolicyHost): Promise<void> {
       await answer(host, call);
     }
     try {
-      if (!mustDrain && host.sampler.waiting) await host.sampler.admit();
+      if (!mustDrain && host.sampler.waiting) host.sampler.admit();
       if (host.sampler.running) await host.sampler.step();
     } catch (error) {
       host.sampler.failAll(fromPlain(toPlain(error)));

@@ -36,7 +36,13 @@ export type ChatRequest = z.infer<typeof ChatRequest>;
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
-export interface Usage { prompt_tokens: number; completion_tokens: number; total_tokens: number }
+export interface Usage {
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+  /** Tokens of the prompt that were not computed for this request. */
+  prompt_tokens_details?: { cached_tokens: number };
+}
 
 export const ChatCompletion = z.looseObject({
   id: z.string(),

@@ -105,9 +105,9 @@ async function fetchGemma(): Promise<{ file: string } | { missing: string }> {
 }
 
 async function greedy(decode: DecodeModel, prompt: number[]): Promise<number[]> {
-  const [prefilled] = await decode.prefill([prompt]);
-  decode.place(0, prefilled!);
-  const answer = [best(prefilled!.logits)];
+  let logits: Float32Array | null = null;
+  for (let at = 0; at < prompt.length; at += decode.chunk) [logits = null] = await decode.extend(0, [prompt.slice(at, at + decode.chunk)], [at + decode.chunk >= prompt.length]);
+  const answer = [best(logits!)];
   while (answer.length < answerTokens) answer.push(best(await decode.step([answer.at(-1)!])));
   return answer;
 }

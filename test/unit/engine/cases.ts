@@ -210,6 +210,12 @@ export const cases: readonly Case[] = [
     build: (g, [x, y]) => g.square(g.scatterAddElements(x!, g.constant(int32([2, 2], [1, 1, 0, 2])), y!)),
     reference: ([x, y]) => [at(x!, 0), at(x!, 1) + at(y!, 0) + at(y!, 1), at(x!, 2), at(x!, 3) + at(y!, 2), at(x!, 4), at(x!, 5) + at(y!, 3)].map((v) => v * v),
   },
+  { name: 'unflatten', inputs: [spread([6, 2])], build: (g, [x]) => g.square(g.unflatten(x!, g.constant(int32([2, 3], range(6))))), reference: ([x]) => x!.map((v) => v * v) },
+  {
+    name: 'splitLike', inputs: [spread([2, 5]), spread([3]), spread([1, 2])],
+    build: (g, [x, p, s]) => { const [a, b] = g.splitLike(x!, p!, s!); return g.concat([b, g.square(a)], 1); },
+    reference: ([x]) => rowsOf(x!, 5).flatMap((r) => [...r.slice(3), ...r.slice(0, 3).map((v) => v * v)]),
+  },
   { name: 'softmax', inputs: [spread([2, 4])], build: (g, [x]) => g.softmax(x!), reference: ([x]) => rowsOf(x!, 4).flatMap(softmaxOf) },
   { name: 'logSoftmax', inputs: [spread([2, 4])], build: (g, [x]) => g.logSoftmax(x!), reference: ([x]) => rowsOf(x!, 4).flatMap((r) => softmaxOf(r).map(Math.log)) },
   { name: 'logSumExp', inputs: [spread([2, 4])], build: (g, [x]) => g.logSumExp(x!), reference: ([x]) => rowsOf(x!, 4).map((r) => Math.log(sum(r.map(Math.exp)))) },

@@ -41,7 +41,7 @@ describe('answer', () => {
     const answer = new Answer(new TokenReader(tokenizer.table()), { model: 'm', messages: [], ...request }, { model: 'm', prompt: [1, 2], stop, parseTools: tools });
     const ids = [...tokenizer.encode(text), ...(end ? [tokenizer.eosId!] : [])];
     const chunks = ids.flatMap((token) => answer.add({ token, logprob: -0.5, alternatives: [{ token, logprob: -0.5 }] }));
-    chunks.push(...answer.finish(reason));
+    chunks.push(...answer.finish(reason, 1));
     const completion = answer.completion();
     const choice = completion.choices[0]!;
     assert.deepEqual(choice.token_ids, ids);
@@ -76,7 +76,7 @@ describe('answer', () => {
   it('shows a character cut off in the middle as U+FFFD', () => {
     const answer = new Answer(new TokenReader(tokenizer.table()), { model: 'm', messages: [] }, { model: 'm', prompt: [], stop: [], parseTools: false });
     answer.add({ token: tokenizer.encode('é')[0]!, logprob: 0, alternatives: [] });
-    answer.finish('length');
+    answer.finish('length', 1);
     assert.equal(answer.completion().choices[0]!.message.content, '\ufffd');
   });
 
@@ -97,7 +97,7 @@ describe('answer', () => {
 
   it('adds usage and log-probabilities when asked', () => {
     const { last, choice, completion } = run('ee', { request: { stream_options: { include_usage: true }, logprobs: true, top_logprobs: 1 } });
-    const usage = { prompt_tokens: 2, completion_tokens: choice.token_ids!.length, total_tokens: 2 + choice.token_ids!.length };
+    const usage = { prompt_tokens: 2, completion_tokens: choice.token_ids!.length, total_tokens: 2 + choice.token_ids!.length, prompt_tokens_details: { cached_tokens: 1 } };
     assert.deepEqual(completion.usage, usage);
     assert.deepEqual([last.choices, last.usage], [[], usage]);
     const { content } = choice.logprobs as { content: { token: string; logprob: number; bytes: number[]; top_logprobs: unknown[] }[] };

@@ -70,11 +70,10 @@ describe('policy with LoRA', () => {
       weights.trainable.flat.set(randomFactors(smallConfig, lora, seed).flat);
       await decode.weightsChanged();
       const prompt = randomTokens(9, seed);
-      const [prefilled] = await decode.prefill([prompt]);
-      decode.place(0, prefilled!);
+      decode.cache.clear(0);
       const tokens = [...prompt];
       const logprobs: number[] = [];
-      let logits = prefilled!.logits;
+      let logits = (await decode.extend(0, [prompt], [true]))[0]!;
       for (const next of randomTokens(12, seed + 9)) {
         logprobs.push(logSoftmaxAt(logits, next));
         tokens.push(next);
@@ -104,9 +103,7 @@ describe('policy with LoRA', () => {
       const now = await rowLogprobs(learner, bare, 1024);
       const decode = new DecodeModel(wide, weights, engine, 4);
       const [tokens, first] = [bare[3]!.tokens, 17];
-      const [prefilled] = await decode.prefill([tokens.slice(0, first)]);
-      decode.place(0, prefilled!);
-      let logits = prefilled!.logits;
+      let logits = (await decode.extend(0, [tokens.slice(0, first)], [true]))[0]!;
       for (let t = first; t < tokens.length; t++) {
         assert.ok(Math.abs(logSoftmaxAt(logits, tokens[t]!) - now[3]![t]!) < 1e-5);
         logits = await decode.step([tokens[t]!]);

@@ -1,63 +1,13 @@
 import assert from 'node:assert/strict';
-import { decoderConfig, type DecoderConfig } from '../../../trainer/models/decoder-config.ts';
-import { Detokenizer } from '../../../trainer/models/detokenizer.ts';
-import type { LoraSettings } from '../../../trainer/models/lora.ts';
+import { decoderConfig } from '../../../trainer/models/decoder-config.ts';
 import { wholeModel } from '../../../trainer/models/policy-weights.ts';
-import type { ParameterBlock } from '../../../trainer/models/weights.ts';
-import { DecodeModel } from '../../../trainer/policy/decode-model.ts';
 import { Learner } from '../../../trainer/policy/learner.ts';
 import { rowLogprobs } from '../../../trainer/policy/row-logprobs.ts';
-import { Sampler, type SampleEvent, type SampleRequest, type SampledToken } from '../../../trainer/policy/sampler.ts';
-import { baseTypes, loraTargets, type BaseType } from '../../../trainer/protocol/lora-config.ts';
-import { frozenBase, randomFactors } from '../../fixtures/lora.ts';
 import type { TokenConstraint } from '../../../trainer/policy/sampling.ts';
+import { baseTypes, loraTargets } from '../../../trainer/protocol/lora-config.ts';
 import { referenceLogprobs } from '../models/reference.ts';
 import { engine, randomTokens, smallConfig, smallWeights } from '../models/small-model.ts';
-
-interface Result { tokens: number[]; logprobs: number[]; alternatives: SampledToken['alternatives'][]; end: string }
-
-class Harness {
-  readonly results = new Map<number, Result>();
-  readonly model: DecodeModel;
-  readonly sampler: Sampler;
-
-  constructor(config: DecoderConfig, weights: ParameterBlock, { slots = 8, stopIds = [], lora = null, base = 'float32' }: { slots?: number; stopIds?: number[]; lora?: LoraSettings | null; base?: BaseType } = {}) {
-    const model = lora ? { trainable: randomFactors(config, lora), frozen: { base: frozenBase(weights, base), lora } } : wholeModel(weights);
-    this.model = new DecodeModel(config, model, engine, slots);
-    // Token n prints as the letter at n, so that stop strings can be written down.
-    this.sampler = new Sampler(this.model, stopIds, () => new Detokenizer((id) => Uint8Array.of(97 + (id % 26))), (event) => this.#collect(event));
-  }
-
-  submit(request: Partial<SampleRequest> & { id: number; prompt: number[] }): void {
-    this.results.set(request.id, { tokens: [], logprobs: [], alternatives: [], end: '' });
-    this.sampler.submit({ max_tokens: 12, temperature: 1, top_p: 1, top_k: 0, seed: request.id, stop: [], top_logprobs: 0, ...request });
-  }
-
-  async finish(): Promise<void> {
-    while (this.sampler.running || this.sampler.waiting) await this.turn();
-  }
-
-  async turn(): Promise<void> {
-    if (this.sampler.waiting) await this.sampler.admit();
-    if (this.sampler.running) await this.sampler.step();
-  }
-
-  async sample(request: Partial<SampleRequest> & { prompt: number[] }): Promise<Result> {
-    this.submit({ id: 1, ...request });
-    await this.finish();
-    return this.results.get(1)!;
-  }
-
-  #collect(event: SampleEvent): void {
-    const result = this.results.get(event.id)!;
-    if (event.type !== 'token') result.end = event.type === 'done' ? event.finish : event.error.code;
-    else {
-      result.tokens.push(event.token.token);
-      result.logprobs.push(event.token.logprob);
-      result.alternatives.push(event.token.alternatives);
-    }
-  }
-}
+import { SamplerHarness as Harness, type Result } from './sampler-harness.ts';
 
 describe('sampler', () => {
   const harnesses: Harness[] = [];

@@ -51,12 +51,8 @@ describe('policy on TensorFlow.js', function () {
       const weights = smallWeights(config);
       const [mine, theirs] = await Promise.all([onTensorFlow, onCpu].map(async (engine) => {
         const model = new DecodeModel(config, wholeModel(weights), engine, 2);
-        const results: Float32Array[] = [];
-        const prompts = await model.prefill([randomTokens(7, 1), randomTokens(9, 2)]);
-        prompts.forEach((prompt, slot) => {
-          results.push(prompt.logits, ...prompt.keys);
-          model.place(slot, prompt);
-        });
+        const results = (await model.extend(0, [randomTokens(7, 1), randomTokens(9, 2)], [true, true])) as Float32Array[];
+        for (const slot of [0, 1]) results.push(model.cache.read(slot, 0));
         for (let token = 0; token < 3; token++) results.push((await model.step([token, token + 5])).slice());
         await model.release();
         return results;

@@ -14,6 +14,8 @@ export interface ProviderProfile {
   /** com.microsoft RotaryEmbedding. */
   readonly fusedRope: boolean;
   readonly split: boolean;
+  /** One compiled graph serves inputs of many sizes; elsewhere each size is compiled. */
+  readonly anySize: boolean;
   /** Gemm, which takes transposed matrices without a copy, where there is no FusedMatMul. */
   readonly gemm: boolean;
   /** com.microsoft MatMulNBits with float32 activations. */
@@ -23,15 +25,15 @@ export interface ProviderProfile {
 }
 
 /** What all have. */
-const portable: ProviderProfile = { fusedMatMul: false, logSoftmax: false, fusedRmsNorm: false, fusedRope: false, split: false, gemm: false, matMulNBits: false, frozen: [] };
+const portable: ProviderProfile = { fusedMatMul: false, logSoftmax: false, fusedRmsNorm: false, fusedRope: false, split: false, anySize: false, gemm: false, matMulNBits: false, frozen: [] };
 
 export const profiles: Readonly<Record<OnnxProvider, ProviderProfile>> = {
-  cpu: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: true, fusedRope: true, split: true, gemm: false, matMulNBits: true, frozen: ['float16', 'int8', 'int4'] },
-  cuda: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true, gemm: false, matMulNBits: false, frozen: [] },
+  cpu: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: true, fusedRope: true, split: true, anySize: true, gemm: false, matMulNBits: true, frozen: ['float16', 'int8', 'int4'] },
+  cuda: { fusedMatMul: true, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true, anySize: false, gemm: false, matMulNBits: false, frozen: [] },
   webgpu: portable,
   dml: portable,
   coreml: portable,
 };
 
 /** Operators of the ONNX standard alone, for files that other programs read. */
-export const standardOperators: ProviderProfile = { fusedMatMul: false, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true, gemm: true, matMulNBits: false, frozen: [] };
+export const standardOperators: ProviderProfile = { fusedMatMul: false, logSoftmax: true, fusedRmsNorm: false, fusedRope: false, split: true, anySize: false, gemm: true, matMulNBits: false, frozen: [] };

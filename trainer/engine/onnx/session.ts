@@ -2,22 +2,19 @@ import { availableParallelism } from 'node:os';
 import * as ort from 'onnxruntime-node';
 import { TrainerError, messageOf } from '../../protocol/errors.ts';
 import { requireTensors, type Executable, type Tensors } from '../executable.ts';
-import type { Graph } from '../graph.ts';
 import { isOutOfMemory, outOfMemory } from '../out-of-memory.ts';
-import { describe, wrap, type DType, type Tensor, type TensorData, type ValueType } from '../tensor.ts';
-import { lower } from './lower.ts';
+import { anyDim, describe, wrap, type DType, type Tensor, type TensorData, type ValueType } from '../tensor.ts';
+import type { DynamicType } from './dynamic-axes.ts';
 import { encodeModel, type OnnxModel } from './model-proto.ts';
-import { profiles, type OnnxProvider } from './profile.ts';
+import type { OnnxProvider } from './profile.ts';
 
 // Failures are thrown with their text; ONNX Runtime would print them a second time.
 ort.env.logLevel = 'fatal';
 
-/** Compiles a graph with ONNX Runtime; see `compile`. */
-export async function compileOnnx(graph: Graph, provider: OnnxProvider, threads: number | undefined): Promise<Executable> {
-  const model = lower(graph, profiles[provider]);
+/** Compiles a lowered graph with ONNX Runtime; see `compile`. */
+export async function compileOnnx(model: OnnxModel, provider: OnnxProvider, threads: number | undefined): Promise<Executable> {
   const session = await createSession(model, provider, threads);
-  const inputs = new Map(graph.inputs);
-  const outputs = new Map(graph.outputs);
+  const [inputs, outputs] = [executableTypes(model.inputs), executableTypes(model.outputs)];
   return {
     inputs,
     outputs,
@@ -30,6 +27,10 @@ export async function compileOnnx(graph: Graph, provider: OnnxProvider, threads:
     },
     release: () => session.release(),
   };
+}
+
+function executableTypes(types: ReadonlyMap<string, DynamicType>): Map<string, ValueType> {
+  return new Map([...types].map(([name, { dtype, shape }]) => [name, { dtype, shape: shape.map((dim) => (typeof dim === 'number' ? dim : anyDim)) }]));
 }
 
 async function createSession(model: OnnxModel, provider: OnnxProvider, threads: number | undefined): Promise<ort.InferenceSession> {
@@ -80,5 +81,5 @@ function toOrt(tensors: Tensors): Record<string, ort.Tensor> {
 
 function fromOrt(result: ort.Tensor | undefined, type: ValueType): Tensor {
   if (!result) throw new TrainerError('internal', `run: ONNX Runtime returned no output of type ${describe(type)}`);
-  return wrap(type.dtype, type.shape, result.data as TensorData[DType]);
+  return wrap(type.dtype, result.dims, result.data as TensorData[DType]);
 }

@@ -1,8 +1,11 @@
-import { broadcastShapes, normalizeAxis, requireSameDType, sameShape, shapeError, type Many, type One, type Operator } from '../operator.ts';
+import { broadcastShapes, normalizeAxis, requireSameDType, sameShape, shapeError, type Many, type One, type Operator, type Three, type Two } from '../operator.ts';
 import type { OnnxEmitter } from '../onnx/emitter.ts';
 import { elementCount, type Shape, type ValueType } from '../tensor.ts';
 
-export const reshape: Operator<{ shape: Shape }, One> = {
+type ReshapeAttrs = { shape: Shape; inferred: number };
+
+/** `inferred`: the axis whose size follows from the others, -1 for none. ONNX gets it, and leading axes that stay, without their sizes: the node then fits any. */
+export const reshape: Operator<ReshapeAttrs, One> = {
   name: 'reshape',
   infer([x], { shape }) {
     if (shape.some((d) => !Number.isInteger(d) || d < 0) || elementCount(shape) !== elementCount(x.shape)) {
@@ -11,8 +14,29 @@ export const reshape: Operator<{ shape: Shape }, One> = {
     return [{ dtype: x.dtype, shape }];
   },
   vjp: { apply: (b, { grad, inputs: [x] }) => [b.reshape(grad, x.shape)] },
-  onnx: (e, { inputs: [x], attrs }) => [e.emit('Reshape', [x, e.ints(attrs.shape)])],
+  onnx(e, { inputs: [x], types: [type], attrs: { shape, inferred } }) {
+    const kept = shape.findIndex((d, i) => d !== type.shape[i]);
+    return [e.emit('Reshape', [x, e.ints(shape.map((d, i) => (i === inferred ? -1 : kept === -1 || i < kept ? 0 : d)))])];
+  },
   tensorflow: (tf, { inputs: [x], attrs }) => [tf.reshape(x, [...attrs.shape])],
+};
+
+/** Rows [B·S, W] as [B, S, W], where `like` is [B, S]: a reshape whose sizes are read from another value when the graph runs. */
+export const unflatten: Operator<Record<string, never>, Two> = {
+  name: 'unflatten',
+  infer([rows, like]) {
+    const [count = 0, width = 0] = rows.shape;
+    if (rows.shape.length !== 2 || like.shape.length !== 2 || elementCount(like.shape) !== count) {
+      throw shapeError('unflatten', 'needs rows [B·S,W] and like [B,S]', [rows, like]);
+    }
+    return [{ dtype: rows.dtype, shape: [...like.shape, width] }];
+  },
+  vjp: { apply: (b, { grad, inputs: [rows] }) => [b.reshape(grad, rows.shape), undefined] },
+  onnx(e, { inputs: [rows, like], types: [{ shape: [, width = 0] }, { shape }] }) {
+    const sizes = e.profile.anySize ? e.emit('Concat', [e.emit('Shape', [like]), e.ints([width])], { axis: 0 }) : e.ints([...shape, width]);
+    return [e.emit('Reshape', [rows, sizes])];
+  },
+  tensorflow: (tf, { inputs: [rows], outputs: [type] }) => [tf.reshape(rows, [...type?.shape ?? []])],
 };
 
 export const transpose: Operator<{ perm: readonly number[] }, One> = {
@@ -113,6 +137,25 @@ export const split: Operator<SplitAttrs, One> = {
     return sizes.map((size) => emitSlice(e, x, axis, start, (start += size)));
   },
   tensorflow: (tf, { inputs: [x], attrs: { axis, sizes } }) => tf.split(x, [...sizes], axis),
+};
+
+/** x [..., P+S] cut into [..., P] and [..., S], the last axes of `first` and `second`. */
+export const splitLike: Operator<Record<string, never>, Three> = {
+  name: 'splitLike',
+  infer([x, first, second]) {
+    const [p = 0, s = 0] = [first.shape.at(-1), second.shape.at(-1)];
+    if (x.shape.at(-1) !== p + s) throw shapeError('splitLike', 'the last axes of the others do not add up to that of the first', [x, first, second]);
+    return [p, s].map((size) => ({ dtype: x.dtype, shape: [...x.shape.slice(0, -1), size] }));
+  },
+  vjp: { apply: (b, { grads }) => [b.concat(grads, -1), undefined, undefined] },
+  onnx(e, { inputs: [x, first, second], types: [, firstType, secondType], outputs }) {
+    const axis = (outputs[0]?.shape.length ?? 1) - 1;
+    const [p = 0, s = 0] = [firstType.shape.at(-1), secondType.shape.at(-1)];
+    if (!e.profile.split) return [emitSlice(e, x, axis, 0, p), emitSlice(e, x, axis, p, p + s)];
+    const last = (value: string) => e.emit('Shape', [value], { start: -1 });
+    return e.emitMany('Split', [x, e.profile.anySize ? e.emit('Concat', [last(first), last(second)], { axis: 0 }) : e.ints([p, s])], 2, { axis });
+  },
+  tensorflow: (tf, { inputs: [x], outputs }) => tf.split(x, outputs.map(({ shape }) => shape.at(-1) ?? 0), -1),
 };
 
 function emitSlice(e: OnnxEmitter, x: string, axis: number, start: number, end: number): string {

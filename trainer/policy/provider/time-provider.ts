@@ -33,8 +33,8 @@ export async function timeProvider(config: DecoderConfig, engine: EngineOptions)
   await learner.release();
 
   const decoder = new DecodeModel(config, weights, engine, slots);
-  const prefilled = await decoder.prefill(Array.from({ length: slots }, (_, row) => Array.from({ length: Math.min(prompt, width - 1) }, (_, t) => token(row + t))));
-  prefilled.forEach((filled, slot) => { decoder.place(slot, filled); });
+  const prompts = Array.from({ length: slots }, (_, row) => Array.from({ length: Math.min(prompt, width - 1) }, (_, t) => token(row + t)));
+  await decoder.extend(0, prompts, prompts.map(() => false));
   const decode_ms = await median((step) => decoder.step(Array.from({ length: slots }, (_, slot) => token(slot + step))));
   await decoder.release();
   return { train_ms, decode_ms, per_token: train_ms / (rows * (width - 1)) + decode_ms / slots };
