@@ -46,7 +46,8 @@ export function estimateMemory(config: DecoderConfig, use: { trained: number; to
     weights,
     reference: use.reference ? bytesPerNumber * use.trained : 0,
     training: bytesPerNumber * use.trained * (use.undo ? 6 : 3),
-    activations: keptBytes(config, shape, use.recompute) + Math.max(layer, bytesPerNumber * (logits + (lora ? 0 : config.vocab * config.hidden))),
+    // Twice: ONNX Runtime keeps what the first run took beside the memory it plans for the others.
+    activations: keptBytes(config, shape, use.recompute) + 2 * Math.max(layer, bytesPerNumber * (logits + (lora ? 0 : config.vocab * config.hidden))),
     sampler: bytesPerNumber * parameters,
   };
   return { ...parts, total: Object.values(parts).reduce((a, b) => a + b, 0) };
