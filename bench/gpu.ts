@@ -110,7 +110,7 @@ async function report(): Promise<number> {
     if (missing === null) findings.set(provider, await inProcess(provider));
     else refused.push([provider, missing]);
   }
-  const rows = [...findings].flatMap(([provider, list]) => list.map((finding) => [provider, finding.step, finding.ok ? 'ok' : 'FAILED', text(finding, findings)]));
+  const rows = [...findings].flatMap(([provider, list]) => list.map((finding) => [provider, finding.step, outcome(provider, finding), text(finding, findings)]));
   for (const row of [...rows, ...refused.map(([provider, why]) => [provider, '-', 'missing', why])]) process.stdout.write(`${row[0]!.padEnd(12)}${row[1]!.padEnd(28)}${row[2]!.padEnd(9)}${row[3]}\n`);
 
   // A provider without an adapter is absent, not wrong.
@@ -123,6 +123,12 @@ async function report(): Promise<number> {
   if (accelerated) return 0;
   process.stdout.write(flags.gpu === 'no' ? 'no GPU here\n' : 'there is a GPU, and no provider can use it: see above\n');
   return flags.gpu === 'no' ? 3 : 1;
+}
+
+/** A provider that does not pass the self-test is not used: it is refused, not wrong. */
+function outcome(provider: Provider, { ok, step }: Finding): string {
+  if (ok) return 'ok';
+  return step === 'self-test' && provider !== 'cpu' ? 'refused' : 'FAILED';
 }
 
 function inProcess(provider: Provider): Promise<Finding[]> {

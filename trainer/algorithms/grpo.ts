@@ -10,6 +10,7 @@ import { TrainerError } from '../protocol/errors.ts';
 import { Collections } from './collect.ts';
 import { whyNothing } from './funnel.ts';
 import { meanKl, referenceKl } from './reward-kl.ts';
+import { noticeMemory } from './memory-notice.ts';
 import { throwIfCancelled } from './rollouts.ts';
 import { learningRate } from './schedule.ts';
 import { generatedTokens, staleness, stepMetrics } from './step-metrics.ts';
@@ -26,6 +27,7 @@ export async function trainGrpo(job: GrpoJob): Promise<void> {
   const { source, policy, train, config } = job;
   const { grpo } = config;
   const stepSeconds: number[] = [];
+  let outOfMemory = 0;
   let lastReason: string | null = null; // said once, not at every step that it holds for
 
   const collections = new Collections({ source, train, config, clock: () => workingClock(job) }, grpo.max_staleness);
@@ -48,6 +50,7 @@ export async function trainGrpo(job: GrpoJob): Promise<void> {
       const lr = learningRate(step, grpo);
       const update = batch.mini_batches.length === 0 ? null : await policy.update(batch.mini_batches, { ...grpo, lr });
       const train_s = (performance.now() - learning) / 1000;
+      outOfMemory = noticeMemory(job, step, outOfMemory, update);
       const reason = update ? null : whyNothing(batch.funnel);
       if (reason !== null && reason !== lastReason) job.notice('warning', `Step ${step + 1}: nothing to learn from, the policy stays as it is: ${reason}.${hint(reason)}`);
       lastReason = reason;

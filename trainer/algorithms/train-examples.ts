@@ -8,6 +8,7 @@ import type { PreferencePair, ScoredRow } from '../protocol/policy.ts';
 import type { StepMetrics } from '../protocol/run.ts';
 import { tasksOfStep } from './batches.ts';
 import { FunnelCounter } from './funnel.ts';
+import { noticeMemory } from './memory-notice.ts';
 import { throwIfCancelled } from './rollouts.ts';
 import { learningRate } from './schedule.ts';
 import { keep, secondsLeft, validationReward, workingClock, type TrainingJob } from './training-job.ts';
@@ -17,18 +18,20 @@ export type ExampleSet =
   | { algorithm: 'sft'; settings: SftConfig; examples: ScoredRow[][] }
   | { algorithm: 'dpo'; settings: DpoConfig; examples: PreferencePair[] };
 
-type Learned = Pick<StepMetrics, 'loss' | 'entropy' | 'grad_norm' | 'reward_accuracy' | 'reward_margin' | 'trained_tokens'>;
+type Learned = Pick<StepMetrics, 'loss' | 'entropy' | 'grad_norm' | 'reward_accuracy' | 'reward_margin' | 'trained_tokens'> & { out_of_memory: number; micro_batch_tokens: number };
 
 /** Trains for `settings.steps` steps. Throws TrainerError 'cancelled' or 'numeric'; the last checkpoint stays. */
 export async function trainOnExamples(job: TrainingJob, set: ExampleSet): Promise<void> {
   const { source, policy, config } = job;
   const { settings, examples } = set;
   const stepSeconds: number[] = [];
+  let outOfMemory = 0;
   for (let step = job.firstStep; step < settings.steps; step++) {
     throwIfCancelled(source.signal);
     const clock = workingClock(job);
     const lr = learningRate(step, settings);
-    const learned = await learn(job, set, tasksOfStep(step, examples.length, settings.train_batch_size, config.seed), lr);
+    const { out_of_memory, micro_batch_tokens, ...learned } = await learn(job, set, tasksOfStep(step, examples.length, settings.train_batch_size, config.seed), lr);
+    outOfMemory = noticeMemory(job, step, outOfMemory, { out_of_memory, micro_batch_tokens });
     const train_s = clock();
     const val_reward = await validationReward(job, step, settings);
     stepSeconds.push(clock());

@@ -1,6 +1,7 @@
 import { TrainerError } from '../protocol/errors.ts';
 import type { Call, GraphBuilder, Value } from './graph.ts';
 import { scatterAddElements, scatterAddRows } from './ops/indexing.ts';
+import { matmul } from './ops/linear.ts';
 import { describe, isFloat } from './tensor.ts';
 
 /**
@@ -11,8 +12,13 @@ export function gradients(b: GraphBuilder, loss: Value, wrt: readonly Value[]): 
   if (loss.shape.length !== 0 || !isFloat(loss.dtype)) {
     throw new TrainerError('internal', `gradients: the loss must be a floating-point scalar, got ${describe(loss)}`);
   }
-  const calls = activeCalls(loss, new Set(wrt));
-  const grads = new Map<Value, Value>([[loss, b.scalar(1, loss.dtype)]]);
+  return pullback(b, loss, b.scalar(1, loss.dtype), wrt);
+}
+
+/** The gradients by `wrt` of whatever has the gradient `grad` by `output`: Σ grad·∂output/∂w. A `w` that the output does not depend on gets zeros. */
+export function pullback(b: GraphBuilder, output: Value, grad: Value, wrt: readonly Value[]): Value[] {
+  const calls = activeCalls(output, new Set(wrt));
+  const grads = new Map<Value, Value>([[output, grad]]);
   for (const call of calls.reverse()) backward(b, call, grads);
   return wrt.map((w) => grads.get(w) ?? b.zeros(w));
 }
@@ -50,6 +56,14 @@ function activeCalls(loss: Value, wrt: ReadonlySet<Value>): Call[] {
     stack.pop();
   }
   return [...active].filter(([, isActive]) => isActive).map(([call]) => call).sort((p, q) => p.id - q.id);
+}
+
+/** `sum` + `grad` as a value that an executor may write where `sum` lies: gradients summed over micro-batches. */
+export function addedTo(b: GraphBuilder, sum: Value, grad: Value): Value {
+  const { source } = grad;
+  if (source.kind !== 'call' || source.call.op.name !== matmul.name || grad.shape.length !== 2) return b.add(sum, grad);
+  const [x, y] = source.call.inputs as [Value, Value];
+  return b.addMatmul(sum, x, y, source.call.attrs);
 }
 
 /** Sum of two contributions. A scatter into zeros scatters into the other term instead: one dense pass less. */

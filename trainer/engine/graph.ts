@@ -5,7 +5,7 @@ import { rope } from './ops/attention.ts';
 import * as elementwise from './ops/elementwise.ts';
 import { frozenMatmul, type FrozenFormat } from './ops/frozen.ts';
 import * as indexing from './ops/indexing.ts';
-import { matmul, type MatmulOptions } from './ops/linear.ts';
+import { addMatmul, matmul, type MatmulOptions } from './ops/linear.ts';
 import * as normalization from './ops/normalization.ts';
 import * as reduce from './ops/reduce.ts';
 import * as shaping from './ops/shaping.ts';
@@ -30,7 +30,10 @@ export interface Call {
   readonly outputs: readonly Value[];
 }
 
-/** What an executor compiles: named inputs and outputs; everything between is reached from the outputs. */
+/**
+ * What an executor compiles: named inputs and outputs; everything between is reached from the outputs. An input may be the result of a call: the
+ * graph then begins after it.
+ */
 export interface Graph {
   readonly inputs: ReadonlyMap<string, Value>;
   readonly outputs: ReadonlyMap<string, Value>;
@@ -133,6 +136,12 @@ export class GraphBuilder implements Graph {
       return this.reshape(product, [...a.shape.slice(0, -1), product.shape.at(-1) ?? 1]);
     }
     return this.apply(matmul, [a, b], { transA, transB, alpha });
+  }
+
+  /** sum + alpha · op(a) · op(b) for matrices: the product is added where `sum` lies, if that may be overwritten. */
+  addMatmul(sum: Value, a: Value, b: Value, options: MatmulOptions = {}): Value {
+    const { transA = false, transB = false, alpha = 1 } = options;
+    return this.apply(addMatmul, [sum, a, b], { transA, transB, alpha });
   }
 
   /**

@@ -1,7 +1,11 @@
 import { TrainerError } from '../protocol/errors.ts';
 import { compile, type CompileOptions, type Executable, type Tensors } from './executor.ts';
 import { GraphBuilder } from './graph.ts';
-import { describe, zeros, type Tensor, type ValueType } from './tensor.ts';
+import { allocateBlock, type ParameterBlock } from './parameter-block.ts';
+import { describe, wrap, type Tensor, type ValueType } from './tensor.ts';
+
+/** Elements per run of the update: what a run touches stays in the processor's cache, where whole tensors would go through memory at every operator. */
+const CHUNK = 2 ** 17;
 
 export interface AdamWSettings {
   readonly beta1: number;
@@ -32,24 +36,25 @@ export type StepReport =
  */
 export class AdamW {
   readonly state: AdamWState;
+  readonly #moments: readonly [first: ParameterBlock, second: ParameterBlock];
   readonly #settings: AdamWSettings;
   readonly #names: readonly string[];
   readonly #norms: Executable;
   readonly #update: Executable;
 
   /** Use `createAdamW`. */
-  constructor(settings: AdamWSettings, state: AdamWState, norms: Executable, update: Executable) {
+  constructor(settings: AdamWSettings, moments: readonly [ParameterBlock, ParameterBlock], norms: Executable, update: Executable) {
     this.#settings = settings;
-    this.state = state;
-    this.#names = Object.keys(state.firstMoments);
+    this.#moments = moments;
+    this.state = { step: 0, firstMoments: Object.fromEntries(moments[0].tensors), secondMoments: Object.fromEntries(moments[1].tensors) };
+    this.#names = [...moments[0].tensors.keys()];
     this.#norms = norms;
     this.#update = update;
   }
 
-  /** One step: writes `weights` and the moments in place, unless a gradient is not finite. Both records are keyed by parameter name. */
-  async step(weights: Tensors, gradients: Tensors, learningRate: number): Promise<StepReport> {
-    const feeds = this.#named('g', gradients);
-    const { squares } = await this.#norms.run(feeds);
+  /** One step: writes `weights` and the moments in place, unless a gradient is not finite. Both blocks hold the parameters the optimizer was made for. */
+  async step(weights: ParameterBlock, gradients: ParameterBlock, learningRate: number): Promise<StepReport> {
+    const { squares } = await this.#norms.run(Object.fromEntries(gradients.tensors));
     const perTensor = Array.from((squares as Tensor).data, Number);
     const nonFinite = this.#names.filter((_, i) => !Number.isFinite(perTensor[i]));
     if (nonFinite.length > 0) return { applied: false, nonFinite };
@@ -63,9 +68,8 @@ export class AdamW {
       rate: learningRate / (1 - beta1 ** t),
       correction: 1 / Math.sqrt(1 - beta2 ** t),
     };
-    const updated = { ...this.#named('w', weights), ...this.#named('m', this.state.firstMoments), ...this.#named('v', this.state.secondMoments) };
-    const inputs = Object.fromEntries(Object.entries(scalars).map(([name, value]) => [name, { dtype: 'float32', shape: [], data: Float32Array.of(value) } as const]));
-    await this.#update.run({ ...feeds, ...updated, ...inputs }, prefixed('new ', updated));
+    const inputs = Object.fromEntries(Object.entries(scalars).map(([name, value]) => [name, wrap('float32', [], Float32Array.of(value))]));
+    await this.#updateAll({ g: gradients.flat, w: weights.flat, m: this.#moments[0].flat, v: this.#moments[1].flat }, inputs);
     this.state.step = t;
     return { applied: true, gradNorm };
   }
@@ -89,44 +93,52 @@ export class AdamW {
     await this.#update.release();
   }
 
-  #named(prefix: string, tensors: Tensors): Record<string, Tensor> {
-    return prefixed(`${prefix} `, Object.fromEntries(this.#names.flatMap((name) => (tensors[name] ? [[name, tensors[name]]] : []))));
+  async #updateAll(flat: Record<'g' | 'w' | 'm' | 'v', Float32Array>, scalars: Tensors): Promise<void> {
+    const run = (part: (data: Float32Array) => Float32Array) => {
+      const tensors = Object.fromEntries(Object.entries(flat).map(([name, data]) => [name, wrap('float32', [CHUNK], part(data))]));
+      return this.#update.run({ ...tensors, ...scalars }, { 'new w': tensors['w'] as Tensor, 'new m': tensors['m'] as Tensor, 'new v': tensors['v'] as Tensor });
+    };
+    const whole = flat.w.length - (flat.w.length % CHUNK);
+    for (let start = 0; start < whole; start += CHUNK) await run((data) => data.subarray(start, start + CHUNK));
+    if (whole === flat.w.length) return;
+    const rest = new Map<Float32Array, Float32Array>();
+    await run((data) => {
+      const padded = new Float32Array(CHUNK);
+      padded.set(data.subarray(whole));
+      rest.set(data, padded);
+      return padded;
+    });
+    for (const [data, padded] of rest) data.set(padded.subarray(0, data.length - whole), whole);
   }
 }
 
 /** An optimizer for these float32 parameters, its moments zero. */
 export async function createAdamW(parameters: ReadonlyMap<string, ValueType>, settings: AdamWSettings, options: CompileOptions): Promise<AdamW> {
-  const moments = () => Object.fromEntries([...parameters].map(([name, { shape }]) => [name, zeros('float32', shape)]));
-  const state = { step: 0, firstMoments: moments(), secondMoments: moments() };
+  const moments = () => allocateBlock(parameters);
   const norms = await compile(normGraph(parameters), options);
-  return new AdamW(settings, state, norms, await compile(updateGraph(parameters, settings), options));
+  return new AdamW(settings, [moments(), moments()], norms, await compile(updateGraph(settings), options));
 }
 
 function normGraph(parameters: ReadonlyMap<string, ValueType>): GraphBuilder {
   const b = new GraphBuilder();
-  const squares = [...parameters].map(([name, { shape }]) => b.reshape(b.reduceSum(b.square(b.input(`g ${name}`, 'float32', shape))), [1]));
+  const squares = [...parameters].map(([name, { shape }]) => b.reshape(b.reduceSum(b.square(b.input(name, 'float32', shape))), [1]));
   b.output('squares', b.concat(squares, 0));
   return b;
 }
 
-function updateGraph(parameters: ReadonlyMap<string, ValueType>, { beta1, beta2, eps }: AdamWSettings): GraphBuilder {
+/** The update of CHUNK elements, whichever tensors they belong to. */
+function updateGraph({ beta1, beta2, eps }: AdamWSettings): GraphBuilder {
   const b = new GraphBuilder();
   const scalar = (name: string) => b.input(name, 'float32', []);
   const [scale, keep, rate, correction] = [scalar('scale'), scalar('keep'), scalar('rate'), scalar('correction')];
-  for (const [name, { shape }] of parameters) {
-    const tensor = (kind: string) => b.input(`${kind} ${name}`, 'float32', shape);
-    const [g, w, m, v] = [tensor('g'), tensor('w'), tensor('m'), tensor('v')];
-    const gradient = b.mul(g, scale);
-    const first = b.add(b.mul(m, beta1), b.mul(gradient, 1 - beta1));
-    const second = b.add(b.mul(v, beta2), b.mul(b.square(gradient), 1 - beta2));
-    const direction = b.div(first, b.add(b.mul(b.sqrt(second), correction), eps));
-    b.output(`new w ${name}`, b.sub(b.mul(w, keep), b.mul(direction, rate)));
-    b.output(`new m ${name}`, first);
-    b.output(`new v ${name}`, second);
-  }
+  const part = (name: string) => b.input(name, 'float32', [CHUNK]);
+  const [g, w, m, v] = [part('g'), part('w'), part('m'), part('v')];
+  const gradient = b.mul(g, scale);
+  const first = b.add(b.mul(m, beta1), b.mul(gradient, 1 - beta1));
+  const second = b.add(b.mul(v, beta2), b.mul(b.square(gradient), 1 - beta2));
+  const direction = b.div(first, b.add(b.mul(b.sqrt(second), correction), eps));
+  b.output('new w', b.sub(b.mul(w, keep), b.mul(direction, rate)));
+  b.output('new m', first);
+  b.output('new v', second);
   return b;
-}
-
-function prefixed(prefix: string, tensors: Tensors): Record<string, Tensor> {
-  return Object.fromEntries(Object.entries(tensors).map(([name, value]) => [prefix + name, value]));
 }

@@ -43,15 +43,20 @@ export async function loadFrozen(model: string, type: BaseType): Promise<{ confi
 async function weightsOf(model: string, config: DecoderConfig): Promise<{ place: string; adapter: Adapter | null }> {
   const base = await baseOfAdapter(model);
   if (base === null) return { place: model, adapter: null };
-  const place = await fetchModel(base);
-  if (!await access(place).then(() => true, () => false)) throw new TrainerError('not_found', `The adapter in ${model} is made for the model ${base}, which is not there. Put it back, or name where it is in adapter_config.json.`);
+  const place = await fetchModel(await isThere(base) ? base : hubReference(base));
+  if (!await isThere(place)) throw new TrainerError('not_found', `The adapter in ${model} is made for the model ${base}, which is not there. Put it back, or name where it is in adapter_config.json.`);
   return { place, adapter: await readAdapter(model, config) };
 }
+
+/** PEFT names a model of the hub as the hub does, without our `hf:`. */
+function hubReference(base: string): string { return /^[\w.-]+\/[\w.-]+$/.test(base) ? `hf:${base}` : base; }
+
+function isThere(place: string): Promise<boolean> { return access(place).then(() => true, () => false); }
 
 /** The model whose weights a folder is to be read with, where it holds an adapter alone; else null. */
 export async function baseOfAdapter(model: string): Promise<string | null> {
   if (isGguf(model)) return null;
-  for (const name of ['model.safetensors', 'model.safetensors.index.json']) if (await access(path.join(model, name)).then(() => true, () => false)) return null;
+  for (const name of ['model.safetensors', 'model.safetensors.index.json']) if (await isThere(path.join(model, name))) return null;
   return adapterBase(model);
 }
 

@@ -24,7 +24,7 @@ export const logRatioLimit = 20;
  * Inputs: advantage, old_logprob [N]; clip_low, clip_high, clip_c []; level 'sequence': sequence int32 [N], the row of
  * each token, and sequence_share [N], 1 / trained tokens of that row; a KL term: ref_logprob [N], kl_coef []; entropy: entropy_coeff [].
  */
-export function policyLoss(b: GraphBuilder, token: { logprob: Value; entropy: Value }, shape: { batch: number; trained: number }, objective: PolicyObjective): Value {
+export function policyLoss(b: GraphBuilder, token: { logprob: Value; entropy: Value }, shape: { sequences: number; trained: number }, objective: PolicyObjective): Value {
   const perToken = (name: string) => b.input(name, 'float32', [shape.trained]);
   const setting = (name: string) => b.input(name, 'float32', []);
   const advantage = perToken('advantage');
@@ -41,11 +41,11 @@ export function policyLoss(b: GraphBuilder, token: { logprob: Value; entropy: Va
 }
 
 /** The mean of `values` [N] over the tokens of the same row, for each token. */
-function sequenceMean(b: GraphBuilder, values: Value, { batch, trained }: { batch: number; trained: number }): Value {
+function sequenceMean(b: GraphBuilder, values: Value, { sequences, trained }: { sequences: number; trained: number }): Value {
   const sequence = b.input('sequence', 'int32', [trained]);
   const share = b.input('sequence_share', 'float32', [trained]);
   const parts = b.reshape(b.mul(values, share), [trained, 1]);
-  const means = b.scatterAddRows(b.zeros({ dtype: 'float32', shape: [batch, 1] }), sequence, parts);
+  const means = b.scatterAddRows(b.zeros({ dtype: 'float32', shape: [sequences, 1] }), sequence, parts);
   return b.reshape(b.gather(means, sequence), [trained]);
 }
 

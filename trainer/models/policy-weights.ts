@@ -23,16 +23,16 @@ export interface PolicyWeights {
 export function wholeModel(trainable: ParameterBlock): PolicyWeights { return { trainable, frozen: null }; }
 
 /**
- * Weights as graph inputs, fed at each run, and those of them that are trained. A frozen model is fed as well: a constant would be copied into every
+ * Weights as graph inputs, fed at each run (all of a model, or those that `has` says yes to), and those of them that are trained. A frozen model is fed as well: a constant would be copied into every
  * compiled graph.
  */
-export function weightInputs(b: GraphBuilder, config: DecoderConfig, frozen: Frozen | null): { weight: Weights; trainable: ReadonlyMap<string, Value> } {
-  const inputs = (shapes: ReadonlyMap<string, readonly number[]>) => new Map([...shapes].map(([name, shape]) => [name, b.input(name, 'float32', shape)]));
+export function weightInputs(b: GraphBuilder, config: DecoderConfig, frozen: Frozen | null, has: (name: string) => boolean = () => true): { weight: Weights; trainable: ReadonlyMap<string, Value> } {
+  const inputs = (shapes: ReadonlyMap<string, readonly number[]>) => new Map([...shapes].filter(([name]) => has(name)).map(([name, shape]) => [name, b.input(name, 'float32', shape)]));
   if (!frozen) {
     const parameters = inputs(parameterShapes(config));
     return { weight: wholeWeights(b, (name) => parameters.get(name) as Value), trainable: parameters };
   }
-  const kept = new Map([...frozen.base.tensors].map(([name, { dtype, shape }]) => [name, b.input(name, dtype, shape)]));
+  const kept = new Map([...frozen.base.tensors].filter(([name]) => has(name)).map(([name, { dtype, shape }]) => [name, b.input(name, dtype, shape)]));
   const model = baseWeights(b, frozen.base, (name) => kept.get(name) as Value, false);
   const factors = inputs(factorShapes(config, frozen.lora));
   return { weight: withFactors(b, model, (name) => factors.get(name) as Value, frozen.lora), trainable: factors };

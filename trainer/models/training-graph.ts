@@ -2,7 +2,9 @@ import { gradients } from '../engine/autodiff.ts';
 import { GraphBuilder } from '../engine/graph.ts';
 import { causalAttention } from './attention.ts';
 import type { DecoderConfig } from './decoder-config.ts';
-import { decoder, vocabularyLogits, type Weights } from './decoder.ts';
+import { decoder } from './decoder.ts';
+import { gradientOf } from './gradient-names.ts';
+import { tokenLogprobs, weighted } from './head-graphs.ts';
 import { weightInputs, type Frozen } from './policy-weights.ts';
 import { policyLoss, type PolicyObjective } from './policy-loss.ts';
 
@@ -12,7 +14,6 @@ export interface MicroBatchShape { batch: number; length: number; trained: numbe
 /** What a graph computes beyond the log-probabilities. */
 export type Objective = { kind: 'logprobs' } | { kind: 'supervised' } | PolicyObjective;
 
-export const gradientOf = (parameter: string) => `grad ${parameter}`;
 
 /**
  * Forward pass (and backward pass, unless the objective is 'logprobs') of a micro-batch.
@@ -26,31 +27,19 @@ export const gradientOf = (parameter: string) => `grad ${parameter}`;
 export function trainingGraph(config: DecoderConfig, shape: MicroBatchShape, objective: Objective, frozen: Frozen | null = null): GraphBuilder {
   const b = new GraphBuilder();
   const { weight, trainable } = weightInputs(b, config, frozen);
-  const { logprob, entropy } = tokenLogprobs(b, config, weight, shape);
+  const { batch, length, trained } = shape;
+  const tokens = b.input('tokens', 'int32', [batch, length]);
+  const position = b.input('position', 'int32', [trained]);
+  const attention = causalAttention(b, config, batch, length);
+  const hidden = decoder(b, config, weight, tokens, (projections) => attention(projections).output, position);
+  const { logprob, entropy } = tokenLogprobs(b, config, weight, hidden, trained);
   b.output('logprob', logprob);
   b.output('entropy', entropy);
   if (objective.kind === 'logprobs') return b;
 
-  const perToken = objective.kind === 'supervised' ? b.neg(logprob) : policyLoss(b, { logprob, entropy }, shape, objective);
-  const loss = b.output('loss', b.reduceSum(b.mul(perToken, b.input('weight', 'float32', [shape.trained]))));
+  const perToken = objective.kind === 'supervised' ? b.neg(logprob) : policyLoss(b, { logprob, entropy }, { sequences: batch, trained }, objective);
+  const loss = b.output('loss', weighted(b, perToken, 'weight', trained));
   const names = [...trainable.keys()];
   gradients(b, loss, [...trainable.values()]).forEach((grad, i) => b.output(gradientOf(names[i] as string), grad));
   return b;
-}
-
-function tokenLogprobs(b: GraphBuilder, config: DecoderConfig, weight: Weights, { batch, length, trained }: MicroBatchShape) {
-  const tokens = b.input('tokens', 'int32', [batch, length]);
-  const position = b.input('position', 'int32', [trained]);
-  const target = b.input('target', 'int32', [trained]);
-  const inverseTemperature = b.input('inv_temperature', 'float32', [trained]);
-
-  const attention = causalAttention(b, config, batch, length);
-  const hidden = decoder(b, config, weight, tokens, (projections) => attention(projections).output, position);
-  const logits = b.mul(vocabularyLogits(b, config, weight, hidden), b.reshape(inverseTemperature, [trained, 1]));
-  const logSum = b.logSumExp(logits);
-  const chosen = b.gatherElements(logits, b.reshape(target, [trained, 1]));
-  const logprob = b.reshape(b.sub(chosen, logSum), [trained]);
-  const probability = b.exp(b.sub(logits, logSum));
-  const entropy = b.reshape(b.sub(logSum, b.reduceSum(b.mul(probability, logits), [-1], true)), [trained]);
-  return { logprob, entropy };
 }

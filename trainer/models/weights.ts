@@ -3,7 +3,8 @@ import path from 'node:path';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { z } from 'zod';
-import { elementCount, wrap, type Tensor } from '../engine/tensor.ts';
+import { allocateBlock, type ParameterBlock } from '../engine/parameter-block.ts';
+import type { Tensor } from '../engine/tensor.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import { parseAs } from '../protocol/validate.ts';
 import { readJson } from './config.ts';
@@ -14,26 +15,10 @@ import { parameterShapes } from './parameters.ts';
 import { openSafetensors, writeSafetensors } from './safetensors.ts';
 import type { WeightFile } from './weight-file.ts';
 
-/** Named tensors over one block of memory: copying, comparing and scanning a model is one pass over `flat`. */
-export interface ParameterBlock {
-  readonly flat: Float32Array;
-  readonly tensors: ReadonlyMap<string, Tensor<'float32'>>;
-}
+export { allocateBlock, type ParameterBlock };
 
 /** Zeros in the shapes of the model's parameters: also for gradients, moments and references. */
 export function allocateParameters(config: DecoderConfig): ParameterBlock { return allocateBlock(parameterShapes(config)); }
-
-/** Zeros in these shapes (or in those of these tensors). */
-export function allocateBlock(shapes: ReadonlyMap<string, readonly number[] | Tensor>): ParameterBlock {
-  const each = [...shapes].map(([name, shape]) => [name, 'dtype' in shape ? shape.shape : shape] as const);
-  const flat = new Float32Array(each.reduce((sum, [, shape]) => sum + elementCount(shape), 0));
-  let offset = 0;
-  const tensors = new Map(each.map(([name, shape]) => {
-    const data = flat.subarray(offset, offset += elementCount(shape));
-    return [name, wrap('float32', shape, data)];
-  }));
-  return { flat, tensors };
-}
 
 /** Fresh weights: matrices and embeddings normal(0, `std`), biases 0, norms 1. The same seed gives the same weights. */
 export function initialParameters(config: DecoderConfig, seed: number, std = 0.02): ParameterBlock {

@@ -2,7 +2,7 @@ import { TrainerError } from '../protocol/errors.ts';
 import type { DpoMetrics, ExampleSettings, PreferencePair } from '../protocol/policy.ts';
 import type { ParameterBlock } from '../models/weights.ts';
 import type { Learner } from './learner.ts';
-import { microBatches } from './micro-batches.ts';
+import { longestRow, microBatches, trainedTokens } from './micro-batches.ts';
 import { rowLogprobs } from './row-logprobs.ts';
 
 /**
@@ -13,6 +13,7 @@ import { rowLogprobs } from './row-logprobs.ts';
  * Throws TrainerError `numeric` on a non-finite gradient, weights unchanged.
  */
 export async function dpoStep(learner: Learner, pairs: readonly PreferencePair[], settings: ExampleSettings & { beta: number }, reference: ParameterBlock): Promise<DpoMetrics> {
+  learner.gradientCheckpointing = settings.enable_gradient_checkpointing;
   const answers = pairs.flatMap(({ chosen, rejected }, pair) => [...chosen.map((row) => ({ row, pair, sign: 1 })), ...rejected.map((row) => ({ row, pair, sign: -1 }))]);
   const rows = answers.map(({ row }) => row);
   const [now, before] = [await rowLogprobs(learner, rows, settings.micro_batch_tokens), await rowLogprobs(learner, rows, settings.micro_batch_tokens, reference)];
@@ -22,22 +23,23 @@ export async function dpoStep(learner: Learner, pairs: readonly PreferencePair[]
     margins[pair]! += sign * settings.beta * logRatio;
   });
 
-  const batches = microBatches(rows, settings.micro_batch_tokens);
-  const trained_tokens = batches.reduce((sum, { origins }) => sum + origins.length, 0);
+  const trained_tokens = trainedTokens(rows);
   if (trained_tokens === 0) throw new TrainerError('bad_input', 'None of the answers has a token to train on (every mask is 0).');
-  learner.zeroGradients();
-  for (const batch of batches) {
-    const weight = Float32Array.from(batch.origins, ({ row }) => {
-      const { pair, sign } = answers[row]!;
-      return (sign * settings.beta * sigmoid(-margins[pair]!)) / pairs.length;
-    });
-    await learner.backward(batch, { kind: 'supervised' }, { perToken: { weight }, scalars: {} });
-  }
+  await learner.fitting(settings.micro_batch_tokens, longestRow(rows), async (maxTokens) => {
+    learner.zeroGradients();
+    for (const batch of microBatches(rows, maxTokens)) {
+      const weight = Float32Array.from(batch.origins, ({ row }) => {
+        const { pair, sign } = answers[row]!;
+        return (sign * settings.beta * sigmoid(-margins[pair]!)) / pairs.length;
+      });
+      await learner.backward(batch, { kind: 'supervised' }, { perToken: { weight }, scalars: {} });
+    }
+  });
   const grad_norm = await learner.step(settings);
   return {
     loss: mean(margins.map((margin) => softplus(-margin))),
     accuracy: mean(margins.map((margin) => (margin > 0 ? 1 : 0))),
-    margin: mean(margins), grad_norm, trained_tokens,
+    margin: mean(margins), grad_norm, trained_tokens, ...learner.memory,
   };
 }
 

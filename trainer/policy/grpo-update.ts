@@ -4,12 +4,12 @@ import type { PolicyObjective } from '../models/policy-loss.ts';
 import type { ParameterBlock } from '../models/weights.ts';
 import { importanceWeighted } from './importance.ts';
 import type { Learner, ObjectiveInputs } from './learner.ts';
-import { microBatches, type MicroBatch } from './micro-batches.ts';
+import { longestRow, microBatches, trainedTokens, type MicroBatch } from './micro-batches.ts';
 import { observe } from './observe-update.ts';
 import { requireReference, rowLogprobs } from './row-logprobs.ts';
 
-/** A micro-batch with what its loss needs, and the sampler's log-probabilities. */
-interface PreparedBatch { batch: MicroBatch; inputs: ObjectiveInputs; sampled: Float32Array }
+/** Rows of a mini-batch with what their loss needs: `weighted` by importance, and log-probabilities of the reference (null: no KL term). */
+interface Prepared { rows: readonly TrainRow[]; weighted: readonly TrainRow[]; reference: Float32Array[] | null }
 
 /**
  * One policy update: `ppo_epochs` passes, each with an optimiser step per mini-batch, gradients accumulated over its micro-batches.
@@ -22,12 +22,12 @@ export async function grpoUpdate(learner: Learner, miniBatches: readonly (readon
   const withKl = settings.kl_loss_coef > 0;
   if (withKl) requireReference(reference);
   const objective: PolicyObjective = { kind: 'grpo', kl: withKl ? settings.kl_loss_type : 'none', level: settings.importance_sampling_level, entropy: settings.entropy_coeff > 0 };
-  const steps: PreparedBatch[][] = [];
+  learner.gradientCheckpointing = settings.enable_gradient_checkpointing;
+  const steps: Prepared[] = [];
   for (const rows of miniBatches) { // all before the first step moves the weights
-    const prepared = await prepare(learner, rows, settings, objective, reference);
-    if (prepared.length > 0) steps.push(prepared);
+    if (trainedTokens(rows) > 0) steps.push(await prepare(learner, rows, settings, withKl ? requireReference(reference) : null));
   }
-  const trained = steps.flat().reduce((sum, { batch }) => sum + batch.origins.length, 0);
+  const trained = steps.reduce((sum, { rows }) => sum + trainedTokens(rows), 0);
   if (trained === 0) throw new TrainerError('bad_input', 'None of the rows has a token to train on (every mask is 0).');
 
   const stepCount = settings.ppo_epochs * steps.length;
@@ -35,19 +35,13 @@ export async function grpoUpdate(learner: Learner, miniBatches: readonly (readon
   const total = { loss: 0, kl: 0, entropy: 0, clipped: 0, norm: 0, deviation: 0, maxDiff: 0, compared: 0 };
   try {
     for (let step = 0; step < stepCount; step++) {
-      learner.zeroGradients();
-      for (const { batch, inputs, sampled } of steps[step % steps.length] as PreparedBatch[]) {
-        const result = await learner.backward(batch, objective, inputs);
-        const seen = observe(batch, inputs, sampled, result, settings);
-        total.loss += result.loss;
-        total.entropy += seen.entropy;
-        total.kl += seen.kl;
-        total.clipped += seen.clipped;
-        if (step > 0) continue;
-        total.deviation += seen.deviation;
-        total.maxDiff = Math.max(total.maxDiff, seen.maxDiff);
-        total.compared += batch.origins.length;
-      }
+      const prepared = steps[step % steps.length] as Prepared;
+      const seen = await learner.fitting(settings.micro_batch_tokens, longestRow(prepared.rows), (maxTokens) => gradient(learner, prepared, maxTokens, settings, objective));
+      total.loss += seen.loss;
+      total.entropy += seen.entropy;
+      total.kl += seen.kl;
+      total.clipped += seen.clipped;
+      if (step === 0) Object.assign(total, { deviation: seen.deviation, maxDiff: seen.maxDiff, compared: trainedTokens(prepared.rows) });
       total.norm += await learner.step(settings);
     }
   } catch (error) {
@@ -64,29 +58,45 @@ export async function grpoUpdate(learner: Learner, miniBatches: readonly (readon
     ratio_deviation: total.deviation / total.compared,
     logprob_max_diff: total.maxDiff,
     trained_tokens: trained,
+    ...learner.memory,
   };
 }
 
-async function prepare(learner: Learner, rows: readonly TrainRow[], settings: UpdateSettings, objective: PolicyObjective, reference: ParameterBlock | null): Promise<PreparedBatch[]> {
+async function prepare(learner: Learner, rows: readonly TrainRow[], settings: UpdateSettings, reference: ParameterBlock | null): Promise<Prepared> {
   const maxTokens = settings.micro_batch_tokens;
   const weighted = settings.rollout_is === 'none' ? rows : importanceWeighted(rows, await rowLogprobs(learner, rows, maxTokens), settings);
-  const lengths = rows.map(({ mask }) => mask.reduce((sum, trained) => sum + trained, 0));
-  const prepared: PreparedBatch[] = [];
-  for (const batch of microBatches(rows, maxTokens)) {
-    const pick = (of: (row: TrainRow) => number[], from = weighted) => Float32Array.from(batch.origins, ({ row, at }) => of(from[row] as TrainRow)[at] as number);
-    const perToken = {
-      weight: pick((row) => row.weights), advantage: pick((row) => row.advantages), old_logprob: pick((row) => row.old_logprobs),
-      ...(objective.level === 'sequence' ? { sequence_share: Float32Array.from(batch.origins, ({ row }) => 1 / (lengths[row] as number)) } : {}),
-      ...(objective.kl === 'none' ? {} : { ref_logprob: await learner.logprobs(batch, requireReference(reference)) }),
-    };
-    const scalars = {
-      clip_low: settings.clip_ratio_low, clip_high: settings.clip_ratio_high, clip_c: settings.clip_ratio_c,
-      ...(objective.kl === 'none' ? {} : { kl_coef: settings.kl_loss_coef }),
-      ...(objective.entropy ? { entropy_coeff: settings.entropy_coeff } : {}),
-    };
-    prepared.push({ batch, inputs: { perToken, scalars }, sampled: pick((row) => row.old_logprobs, rows) });
+  return { rows, weighted, reference: reference && await rowLogprobs(learner, rows, maxTokens, reference) };
+}
+
+/** Gradient of a mini-batch, summed over its micro-batches, and what was seen on the way. */
+async function gradient(learner: Learner, prepared: Prepared, maxTokens: number, settings: UpdateSettings, objective: PolicyObjective) {
+  learner.zeroGradients();
+  const total = { loss: 0, kl: 0, entropy: 0, clipped: 0, deviation: 0, maxDiff: 0 };
+  for (const batch of microBatches(prepared.rows, maxTokens)) {
+    const { inputs, sampled } = batchInputs(batch, prepared, settings, objective);
+    const result = await learner.backward(batch, objective, inputs);
+    const seen = observe(batch, inputs, sampled, result, settings);
+    total.loss += result.loss;
+    for (const name of ['kl', 'entropy', 'clipped', 'deviation'] as const) total[name] += seen[name];
+    total.maxDiff = Math.max(total.maxDiff, seen.maxDiff);
   }
-  return prepared;
+  return total;
+}
+
+/** What the loss of a micro-batch needs, and the sampler's log-probabilities. */
+function batchInputs(batch: MicroBatch, { rows, weighted, reference }: Prepared, settings: UpdateSettings, objective: PolicyObjective): { inputs: ObjectiveInputs; sampled: Float32Array } {
+  const pick = (of: (row: TrainRow) => number[], from = weighted) => Float32Array.from(batch.origins, ({ row, at }) => of(from[row] as TrainRow)[at] as number);
+  const perToken = {
+    weight: pick((row) => row.weights), advantage: pick((row) => row.advantages), old_logprob: pick((row) => row.old_logprobs),
+    ...(objective.level === 'sequence' ? { sequence_share: Float32Array.from(batch.origins, ({ row }) => 1 / trainedTokens([rows[row] as TrainRow])) } : {}),
+    ...(reference ? { ref_logprob: Float32Array.from(batch.origins, ({ row, at }) => reference[row]?.[at] as number) } : {}),
+  };
+  const scalars = {
+    clip_low: settings.clip_ratio_low, clip_high: settings.clip_ratio_high, clip_c: settings.clip_ratio_c,
+    ...(objective.kl === 'none' ? {} : { kl_coef: settings.kl_loss_coef }),
+    ...(objective.entropy ? { entropy_coeff: settings.entropy_coeff } : {}),
+  };
+  return { inputs: { perToken, scalars }, sampled: pick((row) => row.old_logprobs, rows) };
 }
 
 function checkRow(row: TrainRow, index: number): void {

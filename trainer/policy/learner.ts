@@ -1,19 +1,20 @@
-import type { Executable, Tensors } from '../engine/executor.ts';
 import { createAdamW, type AdamW, type AdamWState } from '../engine/optimizer.ts';
-import { wrap } from '../engine/tensor.ts';
+import { isOutOfMemory } from '../engine/out-of-memory.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
-import { gradientOf, trainingGraph, type MicroBatchShape, type Objective } from '../models/training-graph.ts';
 import { weightFeeds, type PolicyWeights } from '../models/policy-weights.ts';
 import { allocateBlock, type ParameterBlock } from '../models/weights.ts';
 import type { MicroBatch } from './micro-batches.ts';
-import { SessionCache, type EngineOptions } from './sessions.ts';
+import { LayerPass } from './layer-pass.ts';
+import { availableMemory, keptBytes, wholeGraphBytes, wholeGraphLimit } from './memory.ts';
+import type { LossObjective, ObjectiveInputs, Pass, TokenResults } from './pass.ts';
+import type { EngineOptions } from './sessions.ts';
+import { WholePass } from './whole-pass.ts';
 
-/** Per-token values a micro-batch's objective needs besides the micro-batch itself, and its scalar settings; names as in `trainingGraph`. */
-export interface ObjectiveInputs { perToken: Record<string, Float32Array>; scalars: Record<string, number> }
+/** How micro-batches are run. auto: small ones as one graph, others layer by layer; recompute: layer by layer, each layer forwards twice. */
+export type Execution = 'auto' | 'whole' | 'layers' | 'recompute';
 
-/** Results of one forward pass for the real trained tokens of a micro-batch, in the order of `origins`. */
-export interface TokenResults { loss: number; logprob: Float32Array; entropy: Float32Array }
+export type { ObjectiveInputs, TokenResults };
 
 export interface StepSettings { lr: number; betas: [number, number]; weight_decay: number; max_grad_norm: number }
 
@@ -27,38 +28,75 @@ export class Learner {
   #optimizer: { key: string; adamw: AdamW } | null = null;
   #saved: AdamWState | null = null;
   readonly #gradients: ParameterBlock;
-  readonly #sessions: SessionCache;
+  #fresh = true;
+  #execution: Execution;
+  #checkpointing: boolean | undefined;
+  #fits = Infinity;
+  #outOfMemory = 0;
+  /** Bytes; measured once, so that a run does not change its ways by what else the machine does. */
+  readonly #forActivations: number;
+  readonly #whole: WholePass;
+  readonly #layers: LayerPass;
 
-  constructor(config: DecoderConfig, model: PolicyWeights, engine: EngineOptions) {
+  constructor(config: DecoderConfig, model: PolicyWeights, engine: EngineOptions, execution: Execution = 'auto') {
     this.config = config;
     this.weights = model.trainable;
     this.#model = model;
     this.#engine = engine;
     this.#gradients = allocateBlock(model.trainable.tensors);
-    this.#sessions = new SessionCache(engine, 8);
+    this.#execution = execution;
+    this.#forActivations = (availableMemory() - 3 * this.weights.flat.byteLength) / 2;
+    this.#whole = new WholePass(config, model.frozen, engine);
+    this.#layers = new LayerPass(config, model.frozen, engine, { recompute: execution === 'recompute' });
   }
 
-  zeroGradients(): void { this.#gradients.flat.fill(0); }
+  /** The next gradients are the first. */
+  zeroGradients(): void { this.#fresh = true; }
 
-  /** Forward and backward; adds the gradients to those accumulated. */
-  async backward(batch: MicroBatch, objective: Exclude<Objective, { kind: 'logprobs' }>, inputs: ObjectiveInputs): Promise<TokenResults> {
-    const session = await this.#session(batch.shape, objective);
-    const sequence: Tensors = objective.kind === 'grpo' && objective.level === 'sequence' ? { sequence: wrap('int32', [batch.shape.trained], batch.sequence) } : {};
-    const result = await session.run({ ...this.#feeds(batch, this.weights), ...sequence, ...objectiveFeeds(batch.shape.trained, inputs) });
-    for (const [name, { data }] of this.#gradients.tensors) accumulate(data, result[gradientOf(name)]?.data as Float32Array);
-    return { ...tokenResults(batch, result), loss: Number(result['loss']?.data[0]) };
+  /** Forward and backward; adds the gradients to those accumulated. Throws TrainerError `numeric` on a loss that is not finite, naming where it comes from. */
+  async backward(batch: MicroBatch, objective: LossObjective, inputs: ObjectiveInputs): Promise<TokenResults> {
+    const results = await this.#pass(batch).backward(batch, objective, inputs, weightFeeds(this.#model), this.#gradients, this.#fresh ? 'write' : 'add');
+    this.#fresh = false;
+    if (!Number.isFinite(results.loss)) throw notFinite(await this.#culprit(batch, results));
+    return results;
   }
 
   /** Log-probabilities alone, with these weights or others in their place (a reference). */
   async logprobs(batch: MicroBatch, weights: ParameterBlock = this.weights): Promise<Float32Array> {
-    const session = await this.#session(batch.shape, { kind: 'logprobs' });
-    return tokenResults(batch, await session.run(this.#feeds(batch, weights))).logprob;
+    return (await this.#pass(batch).forward(batch, weightFeeds(this.#model, weights))).logprob;
   }
+
+  /**
+   * `work` with micro-batches of at most `maxTokens` tokens; when memory runs out, from the start with half as many, and so on, here and in later calls.
+   * `longest`: tokens of the longest row. Throws TrainerError `out_of_memory` when single rows do not fit.
+   */
+  async fitting<T>(maxTokens: number, longest: number, work: (maxTokens: number) => Promise<T>): Promise<T> {
+    for (;;) {
+      const tokens = Math.min(maxTokens, this.#fits);
+      try {
+        return await work(tokens);
+      } catch (error) {
+        if (!isOutOfMemory(error)) throw error;
+        await this.#releasePasses();
+        this.#outOfMemory += 1;
+        if (tokens <= longest && this.#layers.recompute && this.#execution === 'recompute') throw tooLong(longest, error);
+        this.#execution = 'recompute';
+        this.#layers.recompute = true;
+        this.#fits = Math.max(1, Math.floor(tokens / 2));
+      }
+    }
+  }
+
+  /** How often memory ran out so far, and the micro-batches (tokens) that were used since. */
+  get memory(): { out_of_memory: number; micro_batch_tokens: number } { return { out_of_memory: this.#outOfMemory, micro_batch_tokens: this.#fits }; }
+
+  /** undefined: where activations would take much of the memory that is free. */
+  set gradientCheckpointing(enabled: boolean | undefined) { this.#checkpointing = enabled; }
 
   /** One AdamW step with the accumulated gradients; returns their global norm before clipping. Throws TrainerError `numeric`, weights unchanged. */
   async step(settings: StepSettings): Promise<number> {
     const adamw = await this.#adamw(settings);
-    const report = await adamw.step(Object.fromEntries(this.weights.tensors), Object.fromEntries(this.#gradients.tensors), settings.lr);
+    const report = await adamw.step(this.weights, this.#gradients, settings.lr);
     if (report.applied) return report.gradNorm;
     throw new TrainerError('numeric', `The gradient of ${report.nonFinite[0]} is not finite, so this update was not made. Lower the learning rate, or look for extreme rewards.`, {
       details: { tensors: report.nonFinite },
@@ -86,8 +124,30 @@ export class Learner {
   }
 
   async release(): Promise<void> {
-    await this.#sessions.release();
+    await this.#releasePasses();
     await this.#optimizer?.adamw.release();
+  }
+
+  async #releasePasses(): Promise<void> {
+    await this.#whole.release();
+    await this.#layers.release();
+  }
+
+  /** The first that holds a number that is not finite: a parameter, the result of a layer, or what follows. */
+  async #culprit(batch: MicroBatch, { logprob }: TokenResults): Promise<string> {
+    const finite = (values: Float32Array) => !values.some((value) => !Number.isFinite(value));
+    const feeds = weightFeeds(this.#model);
+    const parameter = Object.keys(feeds).find((name) => !finite(feeds[name]?.data as Float32Array));
+    if (parameter) return `the weights ${parameter}`;
+    const layer = await this.#layers.firstNonFinite(batch, feeds);
+    if (layer !== null) return layer < 0 ? 'the embeddings' : `the result of model.layers.${layer}`;
+    return finite(logprob) ? 'the loss itself: advantages, weights or log-probabilities of the sampler are too large' : 'the logits';
+  }
+
+  #pass({ shape }: MicroBatch): Pass {
+    if (this.#execution !== 'recompute') this.#layers.recompute = this.#checkpointing ?? keptBytes(this.config, shape, false) > this.#forActivations;
+    const whole = this.#execution === 'whole' || (this.#execution === 'auto' && this.#checkpointing !== true && wholeGraphBytes(this.config, shape) <= wholeGraphLimit);
+    return whole ? this.#whole : this.#layers;
   }
 
   async #adamw({ betas, weight_decay, max_grad_norm }: StepSettings): Promise<AdamW> {
@@ -102,38 +162,12 @@ export class Learner {
     this.#saved = null;
     return adamw;
   }
-
-  #session(shape: MicroBatchShape, objective: Objective): Promise<Executable> {
-    return this.#sessions.get(JSON.stringify({ shape, objective }), () => trainingGraph(this.config, shape, objective, this.#model.frozen));
-  }
-
-  #feeds({ shape: { batch, length, trained }, tokens, position, target, inverseTemperature }: MicroBatch, weights: ParameterBlock): Tensors {
-    return {
-      ...weightFeeds(this.#model, weights),
-      tokens: wrap('int32', [batch, length], tokens),
-      position: wrap('int32', [trained], position),
-      target: wrap('int32', [trained], target),
-      inv_temperature: wrap('float32', [trained], inverseTemperature),
-    };
-  }
 }
 
-function objectiveFeeds(trained: number, { perToken, scalars }: ObjectiveInputs): Tensors {
-  return Object.fromEntries([
-    ...Object.entries(perToken).map(([name, values]) => {
-      const padded = new Float32Array(trained); // weight 0 beyond the real tokens
-      padded.set(values);
-      return [name, wrap('float32', [trained], padded)] as const;
-    }),
-    ...Object.entries(scalars).map(([name, value]) => [name, wrap('float32', [], Float32Array.of(value))] as const),
-  ]);
+function notFinite(where: string): TrainerError {
+  return new TrainerError('numeric', `The loss is not finite, so this update was not made. The first that is not finite: ${where}. Lower the learning rate, or go back to an earlier checkpoint.`, { details: { first: where } });
 }
 
-function tokenResults({ origins }: MicroBatch, result: Tensors): TokenResults {
-  const take = (name: string) => (result[name]?.data as Float32Array).slice(0, origins.length);
-  return { loss: NaN, logprob: take('logprob'), entropy: take('entropy') };
-}
-
-function accumulate(sum: Float32Array, term: Float32Array): void {
-  for (let i = 0; i < sum.length; i++) sum[i] = (sum[i] as number) + (term[i] as number);
+function tooLong(longest: number, cause: unknown): TrainerError {
+  return new TrainerError('out_of_memory', `There is not enough memory to learn from a row of ${longest} tokens, even alone. Rows of up to about ${Math.floor(longest / 2)} tokens may fit: lower sampling.max_tokens or leave out long examples, end other programs, or train fewer parameters (model.lora_rank).`, { cause });
 }

@@ -70,7 +70,13 @@ function assemble(rows: readonly TokenRow[], members: readonly number[], batch: 
   return { shape: { batch, length, trained }, tokens, position, target, inverseTemperature, sequence, origins };
 }
 
-function trainedCount({ tokens, mask }: TokenRow): number {
+/** Tokens of the longest row. */
+export function longestRow(rows: readonly { tokens: ArrayLike<number> }[]): number { return rows.reduce((most, { tokens }) => Math.max(most, tokens.length), 0); }
+
+/** Trained tokens of all rows. */
+export function trainedTokens(rows: readonly Pick<TokenRow, 'tokens' | 'mask'>[]): number { return rows.reduce((sum, row) => sum + trainedCount(row), 0); }
+
+function trainedCount({ tokens, mask }: Pick<TokenRow, 'tokens' | 'mask'>): number {
   let count = 0;
   for (let at = 1; at < tokens.length; at++) if (mask[at]) count++;
   return count;

@@ -15,6 +15,7 @@ export function namedModel(name: string, folder: string): string {
   }
   const model = path.resolve(folder, name);
   if (existsSync(isGguf(model) ? model : path.join(model, 'config.json'))) return model;
+  if (existsSync(path.join(model, 'adapter_config.json'))) throw new TrainerError('not_found', `${model} holds a LoRA adapter and no config.json. Copy config.json and the tokenizer's files of the model it was made for into the folder.`);
   const hub = /^[\w.-]+\/[\w.-]+$/.test(name) ? ` For the model of that name on the Hugging Face hub write hf:${name}.` : '';
   throw new TrainerError('not_found', `There is no model in ${model}${isGguf(model) ? '' : ': it has no config.json'}. A model is a folder with config.json, model.safetensors and tokenizer.json, a GGUF file, or hf:owner/name of the Hugging Face hub; the URL of a server begins with http:// or https://.${hub}`);
 }

@@ -1,14 +1,10 @@
 import { totalmem } from 'node:os';
-import { profiles } from '../engine/onnx/profile.ts';
-import type { Provider } from '../protocol/providers.ts';
 import { selfTest } from '../engine/self-test.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import type { DpoMetrics, ExampleSettings, PolicyInfo, PreferencePair, ScoredRow, SftMetrics, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
 import { readVocabulary } from '../grammar/vocabulary.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
-import { initialFactors } from '../models/lora.ts';
-import { loadFrozen, loadModel } from '../models/model-folder.ts';
-import { wholeModel, type PolicyWeights } from '../models/policy-weights.ts';
+import type { PolicyWeights } from '../models/policy-weights.ts';
 import type { TokenTable } from '../models/token-table.ts';
 import { openTokenizer, type ModelTokenizer } from '../models/tokenizer.ts';
 import { allocateBlock, type ParameterBlock } from '../models/weights.ts';
@@ -20,6 +16,7 @@ import { dpoStep } from './dpo.ts';
 import { grpoUpdate } from './grpo-update.ts';
 import { requireReference, rowLogprobs } from './row-logprobs.ts';
 import { Learner } from './learner.ts';
+import { loadPolicy } from './load-policy.ts';
 import { movedAverage } from './weight-average.ts';
 import { fromPlain, toPlain, type ChatSample, type WorkerOptions } from './messages.ts';
 import { OutputGrammars } from './output-grammar.ts';
@@ -148,18 +145,6 @@ export class PolicyHost {
     await this.#decoder.release();
     await this.#learner.release();
   }
-}
-
-async function loadPolicy(folder: string, provider: Provider, lora: WorkerOptions['lora']): Promise<{ config: DecoderConfig; weights: PolicyWeights }> {
-  if (!lora) {
-    const { config, weights } = await loadModel(folder);
-    return { config, weights: wholeModel(weights) };
-  }
-  const { base: type } = lora;
-  const formats = provider === 'tensorflow' ? [] : profiles[provider].frozen;
-  if (type !== 'float32' && !formats.includes(type)) throw new TrainerError('environment', `A base_dtype of "${type}" cannot be used with the provider "${provider}"${formats.length > 0 ? `, but ${formats.join(', ')} can` : ''}. Use "float32", or the provider "cpu".`);
-  const { config, base } = await loadFrozen(folder, type);
-  return { config, weights: { trainable: initialFactors(config, lora, lora.seed), frozen: { base, lora } } };
 }
 
 function once<T>(make: () => T): () => T {

@@ -4,7 +4,7 @@ import type { DecoderConfig } from '../models/decoder-config.ts';
 import { wholeModel } from '../models/policy-weights.ts';
 import type { ParameterBlock } from '../models/weights.ts';
 import { Learner } from './learner.ts';
-import { microBatches } from './micro-batches.ts';
+import { longestRow, microBatches, trainedTokens } from './micro-batches.ts';
 import type { EngineOptions } from './sessions.ts';
 
 /** A text to learn: the tokens with mask 1 are predicted from all before them. */
@@ -53,19 +53,22 @@ export async function trainSupervised(options: {
 
 /** One optimiser step; loss = mean negative log-likelihood (nats) of the trained tokens. Throws TrainerError `numeric` on a non-finite gradient, weights unchanged. */
 export async function supervisedStep(learner: Learner, rows: readonly SupervisedRow[], settings: ExampleSettings): Promise<SftMetrics> {
-  const parts = microBatches(rows.map((row) => ({ ...row, temperature: 1 })), settings.micro_batch_tokens);
-  const tokens = parts.reduce((sum, part) => sum + part.origins.length, 0);
+  const tokens = trainedTokens(rows);
   if (tokens === 0) throw new TrainerError('bad_input', 'None of the rows has a token to train on (every mask is 0).');
-  learner.zeroGradients();
-  const total = { loss: 0, entropy: 0 };
-  for (const part of parts) {
-    const weight = new Float32Array(part.origins.length).fill(1 / tokens);
-    const { loss, entropy } = await learner.backward(part, { kind: 'supervised' }, { perToken: { weight }, scalars: {} });
-    total.loss += loss;
-    total.entropy += entropy.reduce((sum, value) => sum + value, 0);
-  }
+  learner.gradientCheckpointing = settings.enable_gradient_checkpointing;
+  const total = await learner.fitting(settings.micro_batch_tokens, longestRow(rows), async (maxTokens) => {
+    learner.zeroGradients();
+    const sum = { loss: 0, entropy: 0 };
+    for (const part of microBatches(rows.map((row) => ({ ...row, temperature: 1 })), maxTokens)) {
+      const weight = new Float32Array(part.origins.length).fill(1 / tokens);
+      const { loss, entropy } = await learner.backward(part, { kind: 'supervised' }, { perToken: { weight }, scalars: {} });
+      sum.loss += loss;
+      sum.entropy += entropy.reduce((a, b) => a + b, 0);
+    }
+    return sum;
+  });
   const grad_norm = await learner.step(settings);
-  return { loss: total.loss, entropy: total.entropy / tokens, grad_norm, trained_tokens: tokens };
+  return { loss: total.loss, entropy: total.entropy / tokens, grad_norm, trained_tokens: tokens, ...learner.memory };
 }
 
 function learningRate(step: number, { steps, lr, warmup_steps: warmup, final_lr_share: final }: SupervisedSettings): number {

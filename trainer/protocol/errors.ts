@@ -8,6 +8,7 @@ export type ErrorCode =
   | 'upstream' // a model server failed or refused
   | 'hub_access' // the Hugging Face hub does not give out a model to this token, or without one
   | 'numeric' // a non-finite number where training cannot go on
+  | 'out_of_memory'
   | 'cancelled'
   | 'internal';
 

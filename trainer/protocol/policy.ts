@@ -37,6 +37,7 @@ export interface UpdateSettings {
   /** Of the moving average of the weights, which takes in the update; 0 or absent: none is kept. */
   ema_decay?: number;
   micro_batch_tokens: number;
+  enable_gradient_checkpointing?: boolean | undefined;
   /** Passes over the rows. */
   ppo_epochs: number;
 }
@@ -50,6 +51,9 @@ export interface UpdateMetrics {
   ratio_deviation: number;
   logprob_max_diff: number;
   trained_tokens: number;
+  /** How often memory has run out so far, and how large micro-batches (tokens) may be since: Infinity before. */
+  out_of_memory: number;
+  micro_batch_tokens: number;
 }
 
 /** An optimiser step on examples. */
@@ -61,16 +65,17 @@ export interface ExampleSettings {
   /** As in `UpdateSettings`. */
   ema_decay?: number;
   micro_batch_tokens: number;
+  enable_gradient_checkpointing?: boolean | undefined;
 }
 
 /** loss: mean negative log-likelihood of the trained tokens (nats); entropy: nats per token. */
-export interface SftMetrics { loss: number; entropy: number; grad_norm: number; trained_tokens: number }
+export interface SftMetrics { loss: number; entropy: number; grad_norm: number; trained_tokens: number; out_of_memory: number; micro_batch_tokens: number }
 
 /** The rows of two answers, the first the better; an answer of several turns may have several rows. */
 export interface PreferencePair { chosen: ScoredRow[]; rejected: ScoredRow[] }
 
 /** accuracy: share of the pairs with a margin above 0; margin: mean of beta · (log-ratio of the chosen - of the rejected) to the reference. */
-export interface DpoMetrics { loss: number; accuracy: number; margin: number; grad_norm: number; trained_tokens: number }
+export interface DpoMetrics { loss: number; accuracy: number; margin: number; grad_norm: number; trained_tokens: number; out_of_memory: number; micro_batch_tokens: number }
 
 export interface PolicyInfo {
   model_type: string; // 'qwen2'

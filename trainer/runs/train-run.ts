@@ -9,6 +9,7 @@ import type { RolloutSource } from '../algorithms/rollouts.ts';
 import { loadBest, type TrainingJob } from '../algorithms/training-job.ts';
 import { describeSelfCheck, selfCheck } from '../algorithms/self-check.ts';
 import { compare } from '../evaluation/compare.ts';
+import { describeMemory } from '../policy/describe-memory.ts';
 import { fingerprintModel } from '../policy/fingerprint.ts';
 import type { OpenPolicyOptions } from '../policy/open-policy.ts';
 import { stepsOf, type TrainConfig } from '../protocol/config.ts';
@@ -85,6 +86,7 @@ async function executeTrain(session: Session, plan: TrainPlan): Promise<TrainRes
     const examples = await loadExampleSet(config, { store: session.store, folder: plan.origin.folder, model: plan.policyFolder, validation: data.validation });
     for (const message of examples?.notices ?? []) notice(session, 'info', message);
     if (config.model.lora_rank > 0) notice(session, 'info', describeLora(config.model, policy.info));
+    await noticeMemory(session, plan, policy.info.trainable_parameters);
     rememberOrigin(session, plan, { fingerprint: data.fingerprint, examples: examples?.fingerprint ?? null, model: await fingerprintModel(plan.policyFolder) });
     return withAgents(session, plan.agent, config.runner, () => modelName, async (signal) => {
       const { before, after, step } = await train({ ...session, signal }, config, data, policy, examples?.set ?? null);
@@ -154,6 +156,18 @@ function needsReference({ algorithm, grpo }: TrainConfig): boolean {
 /** The factors that a configuration asks to train; null when the model itself is trained. */
 function loraOf({ model: { lora_rank: rank, lora_alpha: alpha, target_modules, use_rslora: rslora, base_dtype: base }, seed }: TrainConfig): OpenPolicyOptions['lora'] {
   return rank > 0 ? { rank, alpha, targets: targetsOf(target_modules), rslora, seed, base } : null;
+}
+
+/** Says what the run will need of memory, and whether that is there. */
+async function noticeMemory(session: Session, { config, policyFolder }: TrainPlan, trained: number): Promise<void> {
+  const settings = config[config.algorithm];
+  if (!settings) return; // the configuration is refused elsewhere
+  const grpo = config.algorithm === 'grpo' ? config.grpo : null;
+  const { fits, message } = await describeMemory(policyFolder, {
+    trained, micro_batch_tokens: settings.micro_batch_tokens, enable_gradient_checkpointing: settings.enable_gradient_checkpointing,
+    reference: grpo ? grpo.kl_coef > 0 || grpo.kl_loss_coef > 0 : config.algorithm === 'dpo', undo: grpo !== null && (grpo.ppo_epochs > 1 || grpo.ppo_mini_batch_size !== undefined),
+  });
+  notice(session, fits ? 'info' : 'warning', message);
 }
 
 function describeLora({ lora_rank, target_modules, base_dtype }: TrainConfig['model'], { parameters, trainable_parameters }: Policy['info']): string {

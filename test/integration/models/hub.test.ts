@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { saveGguf } from '../../../trainer/models/gguf/save.ts';
 import { cachedModel, fetchModel } from '../../../trainer/models/hub/fetch-model.ts';
 import { parseHubReference } from '../../../trainer/models/hub/reference.ts';
+import { writeAdapter } from '../../../trainer/models/adapter-folder.ts';
+import { addFactors, type LoraSettings } from '../../../trainer/models/lora.ts';
 import { loadModel } from '../../../trainer/models/model-folder.ts';
 import { readTokenizerFiles } from '../../../trainer/models/tokenizer-files.ts';
+import { namedModel } from '../../../trainer/policy/named-model.ts';
 import { openPolicy } from '../../../trainer/policy/open-policy.ts';
 import { tokenTexts } from '../../../trainer/policy/token-texts.ts';
+import { randomFactors } from '../../fixtures/lora.ts';
 import { HubServer } from '../../fixtures/hub-server.ts';
 import { tinyFamilies } from '../../fixtures/tiny-families.ts';
 import { makeTinyPolicy } from '../../fixtures/tiny-policy.ts';
@@ -106,10 +110,25 @@ describe('models of the Hugging Face hub', () => {
 
   it('need a token when they are not public; only the hub itself sees it', async () => {
     hub.token = 'hf_secret';
-    await refuses(/does not give out owner\/name \(401\): it does not exist, or is not public. .*set HF_TOKEN/);
+    await refuses(/does not give out owner\/name \(401\): it does not exist, or is not public. .*in HF_TOKEN, or in VS Code/);
     process.env['HF_TOKEN'] = 'hf_secret';
     await loadModel(await fetchModel(model));
     assert.deepEqual(hub.leaked, []);
+  });
+
+  it('are found by the name that PEFT gives the model of an adapter', async () => {
+    const origin = await loadModel(path.join(folder, 'origin'));
+    const lora: LoraSettings = { rank: 2, alpha: 4, targets: ['q_proj'], rslora: false };
+    const adapter = { settings: lora, factors: randomFactors(origin.config, lora) };
+    const place = path.join(folder, 'adapter');
+    mkdirSync(place);
+    await writeAdapter(place, adapter, 'owner/name');
+    assert.throws(() => namedModel(place, '/'), /holds a LoRA adapter and no config.json\. Copy config.json/);
+    for (const name of ['config.json', 'tokenizer.json', 'tokenizer_config.json']) copyFileSync(path.join(folder, 'origin', name), path.join(place, name));
+    assert.equal(namedModel(place, '/'), place);
+    const merged = await loadModel(place);
+    for (const [name, tensor] of origin.weights.tensors) addFactors(name, tensor, adapter);
+    assert.deepEqual(merged.weights, origin.weights);
   });
 
   it('that cannot be trained are refused before their weights are downloaded', async () => {

@@ -24,7 +24,7 @@ class NotingPolicy implements Pick<Policy, 'version' | 'update' | 'save'> {
   async update(mini_batches: TrainRow[][], settings: UpdateSettings): Promise<UpdateMetrics> {
     this.version += 1;
     this.updates.push({ mini_batches, settings });
-    return { loss: 0.1, kl: null, entropy: 1, clip_fraction: 0, grad_norm: 2, ratio_deviation: this.ratioDeviation, logprob_max_diff: 0, trained_tokens: mini_batches.flat().length };
+    return { loss: 0.1, kl: null, entropy: 1, clip_fraction: 0, grad_norm: 2, ratio_deviation: this.ratioDeviation, logprob_max_diff: 0, trained_tokens: mini_batches.flat().length, out_of_memory: 0, micro_batch_tokens: Infinity };
   }
   readonly restored: string[] = [];
   async save(folder: string): Promise<void> { mkdirSync(folder); }

@@ -56,6 +56,17 @@ function product(name: string, a: Shape, b: Shape, transA: boolean, transB: bool
   };
 }
 
+/** c + alpha · Aᵀ B and its like, on the sum `c` [2, 3]. */
+function addedProduct(a: Shape, b: Shape, transA: boolean, transB: boolean, alpha: number): Case {
+  const plain = product('', a, b, transA, transB, alpha);
+  return {
+    name: `addMatmul ${transA ? 'Aᵀ' : 'A'} ${transB ? 'Bᵀ' : 'B'}`,
+    inputs: [spread([2, 3], -2, 2), ...plain.inputs],
+    build: (g, [c, x, y]) => g.addMatmul(c!, x!, y!, { transA, transB, alpha }),
+    reference: ([c, ...operands]) => plain.reference(operands).map((value, i) => value + at(c as number[], i)),
+  };
+}
+
 /** x [2, 64 or 3] with a matrix [3, 64] that is kept in `format`; every value of it is a multiple of its scale. */
 function frozenProduct(format: FrozenFormat, transB: boolean): Case {
   const [rows, columns] = [3, 64];
@@ -131,6 +142,7 @@ export const cases: readonly Case[] = [
   product('batch NT with alpha', [2, 3, 4], [2, 2, 4], false, true, 0.25),
   product('batch TN', [2, 4, 3], [2, 4, 2], true, false),
   product('batch TT', [2, 4, 3], [2, 2, 4], true, true),
+  addedProduct([2, 4], [4, 3], false, false, 1), addedProduct([4, 2], [4, 3], true, false, 0.5), addedProduct([2, 4], [3, 4], false, true, -2), addedProduct([4, 2], [3, 4], true, true, 1),
   product('shared right side', [2, 3, 4], [4, 2], false, false),
   product('shared right side NT', [2, 2, 3, 4], [2, 4], false, true),
   product('shared right side TN', [2, 4, 3], [4, 2], true, false),

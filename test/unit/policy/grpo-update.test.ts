@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import type { TrainRow, UpdateSettings } from '../../../trainer/protocol/policy.ts';
 import { wholeModel } from '../../../trainer/models/policy-weights.ts';
+import type { ParameterBlock } from '../../../trainer/models/weights.ts';
 import { grpoUpdate } from '../../../trainer/policy/grpo-update.ts';
 import { Learner } from '../../../trainer/policy/learner.ts';
 import { rowLogprobs } from '../../../trainer/policy/row-logprobs.ts';
-import { trainSupervised } from '../../../trainer/policy/supervised.ts';
+import { supervisedStep, trainSupervised } from '../../../trainer/policy/supervised.ts';
 import { engine, randomTokens, smallConfig, smallWeights } from '../models/small-model.ts';
 
 const settings: UpdateSettings = {
@@ -171,7 +172,7 @@ describe('policy update', () => {
     await grpoUpdate(it, [rows], settings, null);
     const before = it.snapshot();
     const huge = rows.map((row) => ({ ...row, advantages: row.advantages.map((a) => a * 1e38), weights: row.weights.map((w) => w * 1e30) }));
-    await assert.rejects(grpoUpdate(it, [huge], settings, null), { name: 'TrainerError', code: 'numeric', message: /The gradient of .* is not finite/ });
+    await assert.rejects(grpoUpdate(it, [huge], settings, null), { name: 'TrainerError', code: 'numeric', message: /The first that is not finite: the loss itself/ });
     assert.deepEqual(it.snapshot(), before);
     // The first epoch is fine; the leap it makes breaks the second.
     await assert.rejects(grpoUpdate(it, [rows], { ...settings, lr: 1e30, ppo_epochs: 2 }, null), { code: 'numeric' });
@@ -179,6 +180,28 @@ describe('policy update', () => {
     const metrics = await grpoUpdate(it, [rows], settings, null);
     assert.ok(Number.isFinite(metrics.loss));
   });
+});
+
+describe('numbers that are not finite', () => {
+  const cases: [what: string, poison: (weights: ParameterBlock) => void, first: RegExp][] = [
+    ['a parameter', (weights) => { weights.tensors.get('model.layers.1.mlp.up_proj.weight')!.data[3] = NaN; }, /the weights model\.layers\.1\.mlp\.up_proj\.weight/],
+    ['an activation', (weights) => { weights.tensors.get('model.layers.1.mlp.down_proj.weight')!.data.fill(3e38); }, /the result of model\.layers\.1/],
+    ['the logits', (weights) => { weights.tensors.get('model.norm.weight')!.data.fill(3e38); }, /the logits/],
+  ];
+  for (const execution of ['whole', 'layers', 'recompute'] as const) {
+    for (const [what, poison, first] of cases) {
+      it(`are traced to ${what} (${execution}), and nothing is changed`, async () => {
+        const weights = smallWeights(smallConfig, 1);
+        const it = new Learner(smallConfig, wholeModel(weights), engine, execution);
+        poison(weights);
+        const before = it.snapshot();
+        const rows = [{ tokens: randomTokens(20, 1), mask: Array.from({ length: 20 }, (_, t) => Math.min(t, 1)) }];
+        await assert.rejects(supervisedStep(it, rows, { ...settings, micro_batch_tokens: 64 }), { name: 'TrainerError', code: 'numeric', message: first });
+        assert.deepEqual(it.snapshot(), before);
+        await it.release();
+      });
+    }
+  }
 });
 
 describe('supervised training', () => {

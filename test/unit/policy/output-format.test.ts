@@ -71,6 +71,7 @@ describe('the form a request asks for', () => {
       [{ response_format: { type: 'json_schema' } }, 'response_format.json_schema', /./],
       [{ response_format: { type: 'json_schema', json_schema: { name: 'a b', schema } } }, 'response_format.json_schema.name', /letters/],
       [{ tool_choice: 'required' }, 'tool_choice', /there are no tools/],
+      [{ tools: [], tool_choice: 'required' }, 'tool_choice', /there are no tools/],
       [{ tools: [tool('f')], tool_choice: { type: 'function', function: { name: 'g' } } }, 'tool_choice', /no tool "g"/],
       [{ tools: [tool('f')], tool_choice: 'sometimes' }, 'tool_choice', /must be/],
       [{ tools: [{ type: 'custom', custom: {} }], tool_choice: 'required' }, 'tools[0].type', /./],

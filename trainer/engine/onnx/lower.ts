@@ -12,7 +12,7 @@ export function lower(graph: Graph, profile: ProviderProfile, axes: readonly Dyn
   const emitter = new OnnxEmitter(profile, axes);
   const names = new Map<Value, string>();
   for (const [name, value] of graph.inputs) names.set(value, name);
-  for (const call of reachableCalls(graph)) lowerCall(emitter, call, names);
+  for (const call of reachableCalls(graph.outputs.values(), new Set(graph.inputs.values()))) lowerCall(emitter, call, names);
   const nodes = nameOutputs(emitter, graph, names);
   const types = (values: ReadonlyMap<string, Value>) => new Map([...values].map(([name, value]) => [name, dynamicType(value, axes)]));
   return { nodes, initializers: emitter.initializers, inputs: types(graph.inputs), outputs: types(graph.outputs) };

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import * as ort from 'onnxruntime-node';
 import { TrainerError, messageOf } from '../../protocol/errors.ts';
 import { requireTensors, type Executable, type Tensors } from '../executable.ts';
+import { isOutOfMemory, outOfMemory } from '../out-of-memory.ts';
 import { anyDim, describe, wrap, type DType, type Tensor, type TensorData, type ValueType } from '../tensor.ts';
 import type { DynamicType } from './dynamic-axes.ts';
 import { encodeModel, type OnnxModel } from './model-proto.ts';
@@ -56,6 +57,7 @@ async function createSession(model: OnnxModel, provider: OnnxProvider, threads: 
       },
     });
   } catch (cause) {
+    if (isOutOfMemory(cause)) throw outOfMemory(cause);
     throw new TrainerError('environment', `The graph cannot be compiled for the provider "${provider}": ${messageOf(cause)}`, { cause });
   }
 }
@@ -64,6 +66,7 @@ async function runSession(session: ort.InferenceSession, feeds: Record<string, o
   try {
     return await session.run(feeds, fetches);
   } catch (cause) {
+    if (isOutOfMemory(cause)) throw outOfMemory(cause);
     const text = messageOf(cause);
     // ONNX Runtime names the failing node, and our nodes are named after the IR call.
     const where = /Name:'([^']+)'/.exec(text)?.[1];

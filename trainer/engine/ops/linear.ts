@@ -1,4 +1,4 @@
-import { broadcastShapes, requireFloat, requireSameDType, sameShape, shapeError, type Operator, type Two } from '../operator.ts';
+import { broadcastShapes, requireFloat, requireSameDType, sameShape, shapeError, type Operator, type Three, type Two } from '../operator.ts';
 import type { OnnxEmitter } from '../onnx/emitter.ts';
 import type { TfTensor } from '../tensorflow/types.ts';
 import type { ValueType } from '../tensor.ts';
@@ -57,6 +57,30 @@ export const matmul: Operator<MatmulAttrs, Two> = {
     const full = (x: TfTensor) => (sameShape(x.shape.slice(0, -2), lead) ? x : tf.broadcastTo(x, [...lead, ...x.shape.slice(-2)]));
     const product = tf.matMul(full(a), full(b), transA, transB);
     return [alpha === 1 ? product : tf.mul(product, alpha)];
+  },
+};
+
+/** c + alpha · op(A) · op(B) for matrices, as BLAS has it. */
+export const addMatmul: Operator<MatmulAttrs, Three> = {
+  name: 'addMatmul',
+  infer([c, a, b], attrs) {
+    const [product] = matmul.infer([a, b], attrs) as [ValueType];
+    if (product.shape.length !== 2 || !sameShape(c.shape, product.shape)) throw shapeError('addMatmul', 'needs matrices, the first in the shape of the product', [c, a, b]);
+    requireSameDType('addMatmul', [c, a]);
+    return [c];
+  },
+  vjp: {
+    apply(g, { grad, inputs: [, a, b], attrs: { transA, transB, alpha } }) {
+      const da = transA ? g.matmul(b, grad, { transA: transB, transB: true, alpha }) : g.matmul(grad, b, { transB: !transB, alpha });
+      const db = transB ? g.matmul(grad, a, { transA: true, transB: transA, alpha }) : g.matmul(a, grad, { transA: !transA, alpha });
+      return [grad, da, db];
+    },
+  },
+  onnx: (e, { inputs: [c, a, b], attrs: { transA, transB, alpha } }) =>
+    [e.emit('Gemm', [a, b, c], { transA: Number(transA), transB: Number(transB), alpha: { float: alpha } })],
+  tensorflow(tf, { inputs: [c, a, b], attrs: { transA, transB, alpha } }) {
+    const product = tf.matMul(a, b, transA, transB);
+    return [tf.add(c, alpha === 1 ? product : tf.mul(product, alpha))];
   },
 };
 

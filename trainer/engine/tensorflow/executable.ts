@@ -11,7 +11,7 @@ import { tfDType, type TensorFlow, type TfTensor } from './types.ts';
  */
 export function compileTensorFlow(graph: Graph, tf: TensorFlow): Executable {
   if (graph.outputs.size === 0) throw new TrainerError('internal', 'compile: the graph has no outputs; name one with output()');
-  const calls = reachableCalls(graph);
+  const calls = reachableCalls(graph.outputs.values(), new Set(graph.inputs.values()));
   for (const { op, outputs } of calls) for (const { dtype } of outputs) tfDType(op.name, dtype);
   const inputs = new Map(graph.inputs);
   const outputs = new Map(graph.outputs);

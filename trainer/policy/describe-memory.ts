@@ -1,0 +1,27 @@
+import { readConfig } from '../models/config.ts';
+import { availableMemory, estimateMemory, keptBytes } from './memory.ts';
+
+/** Settings that decide how much memory a training run needs. */
+export interface MemoryUse { trained: number; micro_batch_tokens: number; enable_gradient_checkpointing?: boolean | undefined; reference: boolean; undo: boolean }
+
+/** Rows are taken to be this long, in tokens; longer ones need more for their attention. */
+const rowLength = 512;
+
+/** What a run will need, against what is free, as a sentence; `fits`: whether it should be enough. `model`: folder or GGUF file, loaded already. */
+export async function describeMemory(model: string, use: MemoryUse): Promise<{ fits: boolean; message: string }> {
+  const config = await readConfig(model);
+  const length = Math.min(rowLength, config.contextLength, use.micro_batch_tokens);
+  const tokens = use.micro_batch_tokens;
+  const free = availableMemory();
+  const recompute = use.enable_gradient_checkpointing ?? keptBytes(config, { batch: Math.floor(tokens / length), length }, false) > free / 2;
+  const { weights, reference, training, activations, sampler, total } = estimateMemory(config, { ...use, tokens, length, recompute });
+  const parts = [
+    `${gigabytes(weights)} for weights`, ...(reference ? [`${gigabytes(reference)} for the reference`] : []), `${gigabytes(training)} for gradients and optimiser`,
+    `${gigabytes(activations)} for micro-batches of ${tokens} tokens${recompute ? ' with activations computed again' : ''}`, `${gigabytes(sampler)} for the sampler`,
+  ];
+  const fits = total - weights <= free;
+  const advice = ' This may not be enough: lower micro_batch_tokens, set enable_gradient_checkpointing, or train factors alone (model.lora_rank).';
+  return { fits, message: `Training needs about ${gigabytes(total)} of memory: ${parts.join(', ')}. Beside the weights, ${gigabytes(free)} are free.${fits ? '' : advice}` };
+}
+
+function gigabytes(bytes: number): string { return `${(bytes / 1e9).toPrecision(2)} GB`; }
