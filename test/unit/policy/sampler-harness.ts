@@ -17,7 +17,7 @@ export class SamplerHarness {
   readonly model: DecodeModel;
   readonly sampler: Sampler;
 
-  constructor(config: DecoderConfig, weights: ParameterBlock, { slots = 8, stopIds = [] as number[], cacheBytes = 2 ** 28, lora = null as LoraSettings | null, base = 'float32' as BaseType } = {}) {
+  constructor(config: DecoderConfig, weights: ParameterBlock, { slots = 8, stopIds = [], cacheBytes = 2 ** 28, lora = null, base = 'float32' }: { slots?: number; stopIds?: number[]; cacheBytes?: number; lora?: LoraSettings | null; base?: BaseType } = {}) {
     const model = lora ? { trainable: randomFactors(config, lora), frozen: { base: frozenBase(weights, base), lora } } : wholeModel(weights);
     this.model = new DecodeModel(config, model, engine, slots);
     // Token n prints as the letter at n, so that stop strings can be written down.
