@@ -16,7 +16,7 @@ await serve(async ({ prompts, new_tokens, seed }: { prompts: number[][]; new_tok
   const time = await timed(async () => {
     prompts.forEach((prompt, i) => host.sampler.submit({ id: i, prompt, max_tokens: new_tokens, seed: seed * 1000 + i, temperature: 1, top_p: 1, top_k: 0, stop: [], top_logprobs: 0 }));
     while (host.sampler.waiting || host.sampler.running) {
-      if (host.sampler.waiting) await host.sampler.admit();
+      if (host.sampler.waiting) host.sampler.admit();
       if (host.sampler.running) await host.sampler.step();
     }
   });

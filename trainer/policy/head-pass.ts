@@ -1,5 +1,5 @@
 import type { Tensors } from '../engine/executor.ts';
-import { wrap, type Tensor } from '../engine/tensor.ts';
+import { wrap } from '../engine/tensor.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
 import { gradientOf, sumOf } from '../models/gradient-names.ts';
 import { headGraph, headParameters, lossGraph, type HeadObjective } from '../models/head-graphs.ts';
