@@ -8,8 +8,8 @@ export interface Executable {
   readonly inputs: ReadonlyMap<string, ValueType>;
   readonly outputs: ReadonlyMap<string, ValueType>;
   /**
-   * Feeds every input and returns every output. Outputs named in `into` are written to that memory (no allocation, no copy on
-   * the CPU); such a tensor may also be an input whose last use is the output's own computation, as in an optimiser step.
+   * Feeds every input and returns every output. Outputs named in `into` are written to that memory; such a tensor may also be an input whose last
+   * use is the output's own computation, as in an optimiser step. onnxruntime-node makes a copy of every output all the same.
    */
   run(feeds: Tensors, into?: Tensors): Promise<Record<string, Tensor>>;
   release(): Promise<void>;
