@@ -105,6 +105,7 @@ async function fetchGemma(): Promise<{ file: string } | { missing: string }> {
 }
 
 async function greedy(decode: DecodeModel, prompt: number[]): Promise<number[]> {
+  decode.cache.clear(0, { damaged: false });
   let logits: Float32Array | null = null;
   for (let at = 0; at < prompt.length; at += decode.chunk) [logits = null] = await decode.extend(0, [prompt.slice(at, at + decode.chunk)], [at + decode.chunk >= prompt.length]);
   const answer = [best(logits!)];

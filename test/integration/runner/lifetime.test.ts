@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { membersOf } from '../../../trainer/runner/process-group.ts';
 import { bench, languages, until, workspace, type Bench } from './harness.ts';
@@ -35,6 +36,7 @@ for (const { language, file } of languages) {
 
     const started = async () => {
       await until(() => pidsIn(pids).length === 2 && pidsIn(pids).every(isRunning));
+      await setTimeout(200); // what the agent said before it wrote the file may still be on its way
       return pidsIn(pids);
     };
     const noneOf = (running: number[]) => !running.some(isRunning) && membersOf(running[0]!).length === 0;
