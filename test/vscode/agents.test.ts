@@ -98,8 +98,7 @@ describe('the Agents view in a real VS Code', function () {
     trainer.onStart = () => aRun('train', { agent: 'bots/solver.py:solve', create_time: Date.now() / 1000 });
     await row('solve').hover();
     await row('solve').locator('.action-label[aria-label^="Dry Run"]').waitFor();
-    await row('solve').locator('.action-label[aria-label^="Train"]').click();
-    await until(() => trainer.requests.some(({ method }) => method === 'runs.start'));
+    await open().rowAction(row('solve'), 'Train', () => trainer.requests.some(({ method }) => method === 'runs.start'));
     assert.deepEqual(trainer.requests.find(({ method }) => method === 'runs.start')?.params, { kind: 'train', config_path: join(root, 'app', 'bots', 'agent-trainer.json'), overrides: { agent: 'solver.py:solve' } });
   });
 

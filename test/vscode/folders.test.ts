@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import type { Locator } from 'playwright-core';
 import { aRun, aStep } from '../fixtures/recorded-runs.ts';
 import { ReplayTrainer } from '../fixtures/replay-trainer.ts';
-import { until } from './poll.ts';
 import { packedExtension, realVSCode } from './real-vscode.ts';
 import { VSCodeWindow } from './window.ts';
 
@@ -76,18 +75,14 @@ describe('a workspace of two folders in a real VS Code', function () {
   }
 
   it('stops the run of one folder by that folder’s trainer alone', async () => {
-    await row('Runs', 'sell').hover();
-    await row('Runs', 'sell').locator('.action-label[aria-label^="Stop"]').click();
-    await until(() => asked('shop', 'runs.cancel').length === 1);
+    await open().rowAction(row('Runs', 'sell'), 'Stop', () => asked('shop', 'runs.cancel').length > 0);
     assert.deepEqual(asked('shop', 'runs.cancel'), [{ run_id: 'ru-000000000001' }]);
     assert.deepEqual(asked('support', 'runs.cancel'), []);
   });
 
   it('trains an agent by the configuration of its own folder', async () => {
     trainerOf('support').onStart = () => aRun('train', { agent: 'agent.py:help', create_time: Date.now() / 1000 });
-    await row('Agents', 'help').hover();
-    await row('Agents', 'help').locator('.action-label[aria-label^="Train"]').click();
-    await until(() => asked('support', 'runs.start').length === 1);
+    await open().rowAction(row('Agents', 'help'), 'Train', () => asked('support', 'runs.start').length > 0);
     assert.deepEqual(asked('support', 'runs.start'), [{ kind: 'train', config_path: join(root, 'support', 'agent-trainer.json'), overrides: { agent: 'agent.py:help' } }]);
     assert.deepEqual(asked('shop', 'runs.start'), []);
     await open().screenshot('two-folders');

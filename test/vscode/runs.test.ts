@@ -225,9 +225,7 @@ describe('runs in a real VS Code', function () {
 
   it('the view resumes an interrupted run, exports one, and deletes one after asking', async () => {
     const { page } = open();
-    await row(/interrupted/).hover();
-    await row(/interrupted/).locator('.action-label[aria-label^="Resume Run"]').click();
-    await until(() => run(broken.run_id).status === 'running');
+    await open().rowAction(row(/interrupted/), 'Resume Run', () => run(broken.run_id).status === 'running');
 
     await open().contextMenu(row(/0\.462 → 0\.781/), 'Export Run…');
     await page.locator('.quick-input-widget input').first().waitFor();

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { chromium } from 'playwright-core';
 import type { Browser, Frame, Locator, Page } from 'playwright-core';
+import { until } from './poll.ts';
 import type { RealVSCode } from './real-vscode.ts';
 
 export const themes = { light: 'Light 2026', dark: 'Dark 2026', 'high-contrast': 'Default High Contrast' } as const;
@@ -100,6 +101,21 @@ export class VSCodeWindow {
         if (Date.now() > deadline) throw error;
       }
     }
+  }
+
+  /** Clicks an action at the end of a list's row until what it does has happened: a row that is drawn anew at this moment takes no click. */
+  async rowAction(row: Locator, action: string, happened: () => boolean | Promise<boolean>): Promise<void> {
+    await until(async () => {
+      try {
+        await row.hover({ timeout: 10_000 });
+        await row.locator(`.action-label[aria-label^="${action}"]`).click({ timeout: 10_000 });
+        await until(happened, 15_000);
+        return true;
+      } catch {
+        await this.page.mouse.move(0, 0);
+        return happened();
+      }
+    }, 90_000);
   }
 
   /** Chooses an item of a context menu. A list that is drawn anew closes the menu, and a menu that has only just opened ignores clicks: both are tried again. */
