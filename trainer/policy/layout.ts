@@ -6,7 +6,7 @@ import { type PackedRow, type RowTrie, type Strategy } from './packed-rows.ts';
 export interface Part { batch: number; length: number; packed: PackedRow[] }
 
 /** Multiply-adds that cost as much as what happens to a score of attention besides its two products (mask, softmax, both their derivatives): measured. */
-const perScore = 50;
+const perScore = 130;
 
 /** Work of attention for a token, per token of its packed row, where everything else that a layer does for a token is 1. */
 export function attentionShare({ hidden, intermediate, heads, kvHeads, headDim }: DecoderConfig): number {
