@@ -1,7 +1,15 @@
 import type { MicroBatchShape } from '../models/training-graph.ts';
 
 /** What a micro-batch is cut from. `mask[0]` must be 0: nothing predicts the first token. */
-export interface TokenRow { tokens: ArrayLike<number>; mask: ArrayLike<number>; temperature: number }
+export interface TokenRow {
+  tokens: ArrayLike<number>;
+  mask: ArrayLike<number>;
+  temperature: number;
+  /** By position, the tokens that this one was drawn among, as bits (see `TokenConstraint`); none at a position: all tokens. */
+  allowed?: AllowedTokens | undefined;
+}
+
+export type AllowedTokens = ReadonlyMap<number, Uint32Array>;
 
 /** Rows of one forward pass, padded on the right, and where each trained token comes from. */
 export interface MicroBatch {
@@ -18,6 +26,8 @@ export interface MicroBatch {
   sequence: Int32Array;
   /** For each real trained token, in order: index of its row and position in it. */
   origins: { row: number; at: number }[];
+  /** [N] the tokens that the real ones were drawn among; null: no token of the batch had fewer than all. */
+  allowed: (Uint32Array | undefined)[] | null;
 }
 
 /**
@@ -67,7 +77,12 @@ function assemble(rows: readonly TokenRow[], members: readonly number[], batch: 
     // Greedy tokens (temperature 0) carry their log-probability at temperature 1.
     inverseTemperature[n] = source.temperature > 0 ? 1 / source.temperature : 1;
   });
-  return { shape: { batch, length, trained }, tokens, position, target, inverseTemperature, sequence, origins };
+  return { shape: { batch, length, trained }, tokens, position, target, inverseTemperature, sequence, origins, allowed: allowedOf(rows, origins) };
+}
+
+function allowedOf(rows: readonly TokenRow[], origins: MicroBatch['origins']): MicroBatch['allowed'] {
+  const allowed = origins.map(({ row, at }) => rows[row]?.allowed?.get(at));
+  return allowed.some((mask) => mask) ? allowed : null;
 }
 
 /** Tokens of the longest row. */
