@@ -4,7 +4,15 @@ import { cheapestLayout, type Part } from './layout.ts';
 import { RowTrie, spans } from './packed-rows.ts';
 
 /** What a micro-batch is made of. `mask[0]` must be 0: nothing predicts the first token. */
-export interface TokenRow { tokens: ArrayLike<number>; mask: ArrayLike<number>; temperature: number }
+export interface TokenRow {
+  tokens: ArrayLike<number>;
+  mask: ArrayLike<number>;
+  temperature: number;
+  /** By position, the tokens that this one was drawn among, as bits (see `TokenConstraint`); none at a position: all tokens. */
+  allowed?: AllowedTokens | undefined;
+}
+
+export type AllowedTokens = ReadonlyMap<number, Uint32Array>;
 
 /** Packed rows of one forward pass, padded on the right, and where each trained token comes from. */
 export interface MicroBatch {
@@ -25,6 +33,8 @@ export interface MicroBatch {
   sequence: Int32Array;
   /** For each real trained token, in order: index of its row and position in it. */
   origins: { row: number; at: number }[];
+  /** [N] the tokens that the real ones were drawn among; null: no token of the batch had fewer than all. */
+  allowed: (Uint32Array | undefined)[] | null;
 }
 
 /**
@@ -77,7 +87,9 @@ function assemble(members: readonly { row: number; source: TokenRow }[], trie: R
     inverseTemperature[n] = source.temperature > 0 ? 1 / source.temperature : 1;
   });
   const origins = trained.map(({ row, at }) => ({ row, at }));
-  return { shape: { batch, length, trained: count }, tokens, positionIds, subtreeEnd, position, target, inverseTemperature, sequence: sequences, origins };
+  const masks = trained.map(({ source, at }) => source.allowed?.get(at));
+  const allowed = masks.some((mask) => mask) ? masks : null;
+  return { shape: { batch, length, trained: count }, tokens, positionIds, subtreeEnd, position, target, inverseTemperature, sequence: sequences, origins, allowed };
 }
 
 /** Trained tokens are padded to a quarter, a half, the whole, the double … of the tokens: rows that have trained tokens in common have more of them than there are tokens. */

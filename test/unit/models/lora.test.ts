@@ -127,11 +127,15 @@ describe('adapter folders', () => {
     await assert.rejects(readAdapter(folder, { ...smallConfig, layers: 1 }), { code: 'bad_input', message: /layers\.1\..* belongs to no layer/ });
     change({ target_modules: ['q_proj', 'v_proj', 'down_proj'] });
     await assert.rejects(readAdapter(folder, smallConfig), { code: 'bad_input', message: /v_proj.lora_A.weight" is missing/ });
-    for (const [field, value] of Object.entries({ use_dora: true, bias: 'all', modules_to_save: ['lm_head'], rank_pattern: { q_proj: 4 }, peft_type: 'IA3' })) {
+    for (const [field, value] of Object.entries({ use_dora: true, bias: 'all', modules_to_save: ['lm_head'], rank_pattern: { q_proj: 4 }, peft_type: 'IA3', target_modules: '.*_proj' })) {
       await writeAdapter(folder, { settings, factors: randomFactors(smallConfig, settings) }, 'base');
       change({ [field]: value });
       await assert.rejects(readAdapter(folder, smallConfig), { code: 'bad_input', message: new RegExp(field) }, field);
     }
+    change({ target_modules: ['c_attn'] });
+    await assert.rejects(readAdapter(folder, smallConfig), { code: 'bad_input', message: /adapter_config.json: target_modules names "c_attn", which the model does not have/ });
+    change({ base_model_name_or_path: null });
+    await assert.rejects(adapterBase(folder), { code: 'bad_input', message: /base_model_name_or_path names no model/ });
   });
 });
 
