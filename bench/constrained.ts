@@ -13,7 +13,7 @@ import { JsonText } from '../trainer/grammar/json-text.ts';
 import { schemaDocuments } from '../trainer/grammar/schema.ts';
 import { readVocabulary } from '../trainer/grammar/vocabulary.ts';
 import { uniforms } from '../trainer/policy/random.ts';
-import { pickToken, restrict } from '../trainer/policy/sampling.ts';
+import { distribution, pickToken, restrict } from '../trainer/policy/sampling.ts';
 
 const { values: options } = parseArgs({ options: { json: { type: 'boolean' } } });
 const schema = {
@@ -49,15 +49,15 @@ function measure(size: number) {
     add(performance.now() - begin);
     return result;
   };
-  for (let i = 0; i < 20; i++) pickToken(logits, whole, uniform()); // compiled before it is timed
+  for (let i = 0; i < 20; i++) pickToken(distribution(logits, 1), whole, uniform()); // compiled before it is timed
   const answer = () => {
     const constraint = grammar.constraint();
     const ms = { grammar: 0, masking: 0, drawing: 0, tokens: 0 };
     for (; ms.tokens < maxTokens && !constraint.complete; ms.tokens++) {
       const allowed = timed((t) => { ms.grammar += t; }, () => constraint.allowed());
       const restricted = timed((t) => { ms.masking += t; }, () => restrict(logits, allowed));
-      timed((t) => { ms.drawing += t; }, () => pickToken(logits, whole, uniform()));
-      const { token } = pickToken(restricted, whole, uniform());
+      timed((t) => { ms.drawing += t; }, () => pickToken(distribution(logits, 1), whole, uniform()));
+      const { token } = pickToken(distribution(restricted, 1), whole, uniform());
       timed((t) => { ms.grammar += t; }, () => constraint.accept(token));
     }
     return (ms.grammar + ms.masking) / ms.drawing;

@@ -95,7 +95,7 @@ async function training(provider: Provider, lora: LoraSettings | null): Promise<
 async function decoding(provider: Provider): Promise<number[]> {
   const model = new DecodeModel(small, wholeModel(initialParameters(small, 1, 0.1)), { provider, threads }, 2);
   const results = (await model.extend(0, [[5, 9, 3, 77, 8], [1, 2, 3, 4, 5, 6, 7]], [true, true])).flatMap((logits) => [...logits as Float32Array]);
-  for (const token of [11, 12]) results.push(...await model.step([token, token + 1]));
+  for (const token of [11, 12]) results.push(...(await model.step([token, token + 1])).logits);
   await model.release();
   return results;
 }

@@ -1,3 +1,4 @@
+import type { ConstrainedPart } from '../protocol/policy.ts';
 import type { Transition } from './transitions.ts';
 
 /** One training row. `tokens`, `mask`, `logprobs` have the same length. */
@@ -11,6 +12,8 @@ export interface Trajectory {
   temperature: number;
   /** The LLM calls in the row, and where their responses are in it. */
   calls: { span_id: string; start: number; length: number }[];
+  /** Of those, the responses that had to fit a format; absent: none. */
+  constraints?: ConstrainedPart[];
 }
 
 /**
@@ -46,10 +49,12 @@ function longestContinued(rows: readonly Trajectory[], { prompt, temperature }: 
   return longest;
 }
 
-function extend(row: Trajectory, { span_id, prompt, response, logprobs }: Transition): void {
+function extend(row: Trajectory, { span_id, prompt, response, logprobs, format }: Transition): void {
   // A loop, not push(...ids): a long prompt would overflow the argument list.
   for (let position = row.tokens.length; position < prompt.length; position++) append(row, prompt[position]!, 0, 0);
-  row.calls.push({ span_id, start: row.tokens.length, length: response.length });
+  const place = { start: row.tokens.length, length: response.length };
+  row.calls.push({ span_id, ...place });
+  if (format !== undefined) (row.constraints ??= []).push({ ...place, format });
   response.forEach((token, position) => append(row, token, 1, logprobs[position]!));
 }
 

@@ -15,6 +15,8 @@ export interface Transition {
   /** Of each response token under the distribution it was drawn from (after temperature), nats; as long as `response`. */
   logprobs: number[];
   temperature: number;
+  /** What the response had to be (JSON of an output format), where tokens that do not fit could not be drawn. */
+  format?: string;
   policy_version: number | null;
 }
 
@@ -77,8 +79,9 @@ function judge(span: Span, { rollout_id, ordinal, agent, matches }: Circumstance
   if (!hasIds) return lost('no token ids');
   if (!prompt.every(isTokenId) || !response.every(isTokenId)) return lost('malformed token ids');
   if (response.length === 0) return lost('empty response');
-  // Drawn among the tokens that fit a format, which the trainer does not know either (see below).
-  if (span.attributes[attr.constrained] === true) return lost('constrained decoding');
+  // Drawn among the tokens that another server found to fit a format, which the trainer does not know.
+  const format = span.attributes[attr.outputFormat];
+  if (span.attributes[attr.constrained] === true && typeof format !== 'string') return lost('constrained decoding');
   const logprobs = numbersOf(span, attr.responseLogprobs);
   if (!logprobs) return lost('no log-probabilities');
   if (logprobs.length !== response.length) return lost('log-probabilities do not fit the tokens');
@@ -94,6 +97,7 @@ function judge(span: Span, { rollout_id, ordinal, agent, matches }: Circumstance
   const version = span.attributes[attr.policyVersion];
   return { transition: {
     rollout_id, span_id: span.span_id, call_index: typeof index === 'number' ? index : ordinal, agent, prompt, response, logprobs, temperature,
+    ...(typeof format === 'string' ? { format } : {}),
     policy_version: typeof version === 'number' ? version : null,
   } };
 }

@@ -34,6 +34,7 @@ export function trainRows(rollouts: readonly AdvantagedRollout[], { loss_agg_mod
       mask: row.mask,
       old_logprobs: row.logprobs,
       temperature: row.temperature,
+      ...(row.constraints ? { constraints: row.constraints } : {}),
       advantages: rowAdvantages(row, advantages),
       weights: row.mask.map((trained) => (trained === 1 ? weight : 0)),
     };

@@ -69,6 +69,7 @@ function samplingAttributes(sampling: EffectiveSampling | null): MaybeAttributes
     [attr.requestMaxTokens]: sampling?.max_tokens,
     [attr.requestSeed]: sampling?.seed,
     [attr.constrained]: sampling?.constrained ? true : null,
+    [attr.outputFormat]: sampling?.format,
     [attr.requestStop]: sampling?.stop.length ? sampling.stop : null,
   };
 }

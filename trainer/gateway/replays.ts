@@ -126,10 +126,11 @@ function tokensOf(span: Span): SampledTokens | null {
 
 function samplingOf({ attributes }: Span): EffectiveSampling {
   const number = (key: string): number | null => (typeof attributes[key] === 'number' ? attributes[key] : null);
-  const stop = attributes[attr.requestStop];
+  const { [attr.requestStop]: stop, [attr.outputFormat]: format } = attributes;
   return {
     temperature: number(attr.requestTemperature), top_p: number(attr.requestTopP), top_k: number(attr.requestTopK), max_tokens: number(attr.requestMaxTokens), seed: number(attr.requestSeed),
     stop: Array.isArray(stop) ? stop.map(String) : [],
     constrained: attributes[attr.constrained] === true,
+    ...(typeof format === 'string' ? { format } : {}),
   };
 }

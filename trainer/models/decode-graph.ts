@@ -20,9 +20,9 @@ export interface DecodeSizes { batch: number; tokens: number; capacity: number; 
 
 /**
  * S more tokens for each of B rows over a key/value cache of P positions. Inputs: tokens int32 [B·S], position int32 [B, S] of each, last int32 [R] (flat indices
- * b·S + s of tokens whose logits are wanted), past keys and values [B, kvHeads, P, headDim] of each layer; for each kind of layer cos and sin [L, headDim/2] and
+ * b·S + s of tokens whose logits are wanted), inverse_temperature [R, 1] of each, past keys and values [B, kvHeads, P, headDim] of each layer; for each kind of layer cos and sin [L, headDim/2] and
  * masks (0 for what a query attends to, -1e9 for the rest) over the cache [B, 1, 1 or group·S, P] and over the new tokens [1, 1, 1 or group·S, S], queries of
- * head 0 first. Outputs: logits [R, V]; key and value [B, kvHeads, S, headDim] of each layer, for the caller to put in the cache at `position`.
+ * head 0 first. Outputs: logits [R, V]; probabilities [R, V] at those temperatures; key and value [B, kvHeads, S, headDim] of each layer, for the caller to put in the cache at `position`.
  */
 export function decodeGraph(config: DecoderConfig, weights: PolicyWeights, { batch, tokens, logits, ...sizes }: DecodeSizes): GraphBuilder {
   const b = new GraphBuilder();
@@ -30,7 +30,8 @@ export function decodeGraph(config: DecoderConfig, weights: PolicyWeights, { bat
   const ids = b.input('tokens', 'int32', [batch * tokens]);
   const position = b.input('position', 'int32', [batch, tokens]);
   const hidden = decoder(b, config, weight, ids, cachedAttention(b, config, position, sizes), b.input('last', 'int32', [logits]));
-  b.output('logits', vocabularyLogits(b, config, weight, hidden));
+  const scores = b.output('logits', vocabularyLogits(b, config, weight, hidden));
+  b.output('probabilities', b.softmax(b.mul(scores, b.input('inverse_temperature', 'float32', [logits, 1]))));
   return b;
 }
 

@@ -9,20 +9,24 @@ import { weightInputs, type Frozen } from './policy-weights.ts';
 /** What the output layer is differentiated for. 'linear': Σ logprob_weight·logp + entropy_weight·H, the gradient of any loss once its coefficients are known. */
 export type HeadObjective = { kind: 'logprobs' } | { kind: 'supervised' } | { kind: 'linear' } | PolicyObjective;
 
+/** Added to a logit: finite, so that it stays a number when multiplied by its probability of 0. */
+export const notAllowed = -1e9;
+
 /** Parameters of the output layer. */
 export const headParameters = ({ tied }: DecoderConfig): string[] => ['model.norm.weight', tied ? 'model.embed_tokens.weight' : 'lm_head.weight'];
 
 /**
  * Final norm, output layer and loss for N of the trained tokens: the only place where logits [N, V] exist.
- * Inputs: hidden [N, hidden] before the final norm, target int32 [N], inv_temperature [N], the parameters, and those of the objective as in `trainingGraph`.
+ * Inputs: hidden [N, hidden] before the final norm, target int32 [N], inv_temperature [N], the parameters, and those of the objective as in `trainingGraph`;
+ * if `masked`, allowed [N, V]: 0 for the tokens that the distributions are of, `notAllowed` for others, whose probability is then 0.
  * Outputs: logprob [N], entropy [N]; with an objective loss [], `grad hidden`, and the gradients of the parameters, added to `sum <parameter>` if `accumulate`.
  */
-export function headGraph(config: DecoderConfig, frozen: Frozen | null, count: number, objective: HeadObjective, accumulate: boolean): GraphBuilder {
+export function headGraph(config: DecoderConfig, frozen: Frozen | null, count: number, objective: HeadObjective, { accumulate, masked }: { accumulate: boolean; masked: boolean }): GraphBuilder {
   const b = new GraphBuilder();
   const names = headParameters(config);
   const { weight, trainable } = weightInputs(b, config, frozen, (name) => names.some((parameter) => name.startsWith(parameter)));
   const hidden = b.input('hidden', 'float32', [count, config.hidden]);
-  const token = tokenLogprobs(b, config, weight, finalNorm(b, config, weight, hidden), count);
+  const token = tokenLogprobs(b, config, weight, finalNorm(b, config, weight, hidden), count, masked);
   b.output('logprob', token.logprob);
   b.output('entropy', token.entropy);
   if (objective.kind === 'logprobs') return b;
@@ -41,21 +45,22 @@ export function headGraph(config: DecoderConfig, frozen: Frozen | null, count: n
  * The loss of all N trained tokens from their log-probabilities and entropies alone: inputs logprob [N], entropy [N] and those of `policyLoss`;
  * outputs loss [], and its gradients `grad logprob` and `grad entropy` [N].
  */
-export function lossGraph(shape: { sequences: number; trained: number }, objective: PolicyObjective): GraphBuilder {
+export function lossGraph(count: number, objective: PolicyObjective): GraphBuilder {
   const b = new GraphBuilder();
-  const token = { logprob: b.input('logprob', 'float32', [shape.trained]), entropy: b.input('entropy', 'float32', [shape.trained]) };
-  const loss = b.output('loss', weighted(b, policyLoss(b, token, shape, objective), 'weight', shape.trained));
+  const token = { logprob: b.input('logprob', 'float32', [count]), entropy: b.input('entropy', 'float32', [count]) };
+  const loss = b.output('loss', weighted(b, policyLoss(b, token, count, objective), 'weight', count));
   const [dLogprob, dEntropy] = gradients(b, loss, [token.logprob, token.entropy]) as [Value, Value];
   b.output(gradientOf('logprob'), dLogprob);
   b.output(gradientOf('entropy'), dEntropy);
   return b;
 }
 
-/** Log-probability and entropy [N] of the whole distribution after `hidden` [N, hidden]; inputs target int32 [N], inv_temperature [N]. */
-export function tokenLogprobs(b: GraphBuilder, config: DecoderConfig, weight: Weights, hidden: Value, count: number): { logprob: Value; entropy: Value } {
+/** Log-probability and entropy [N] of the whole distribution after `hidden` [N, hidden]; inputs target int32 [N], inv_temperature [N]; `masked` as in `headGraph`. */
+export function tokenLogprobs(b: GraphBuilder, config: DecoderConfig, weight: Weights, hidden: Value, count: number, masked = false): { logprob: Value; entropy: Value } {
   const target = b.input('target', 'int32', [count]);
   const inverseTemperature = b.input('inv_temperature', 'float32', [count]);
-  const logits = b.mul(vocabularyLogits(b, config, weight, hidden), b.reshape(inverseTemperature, [count, 1]));
+  const all = b.mul(vocabularyLogits(b, config, weight, hidden), b.reshape(inverseTemperature, [count, 1]));
+  const logits = masked ? b.add(all, b.input('allowed', 'float32', [count, config.vocab])) : all;
   const logSum = b.logSumExp(logits);
   const chosen = b.gatherElements(logits, b.reshape(target, [count, 1]));
   const logprob = b.reshape(b.sub(chosen, logSum), [count]);
@@ -68,7 +73,7 @@ function lossOf(b: GraphBuilder, token: { logprob: Value; entropy: Value }, coun
   switch (objective.kind) {
     case 'supervised': return weighted(b, b.neg(token.logprob), 'weight', count);
     case 'linear': return b.add(weighted(b, token.logprob, 'logprob_weight', count), weighted(b, token.entropy, 'entropy_weight', count));
-    case 'grpo': return weighted(b, policyLoss(b, token, { sequences: 1, trained: count }, objective), 'weight', count);
+    case 'grpo': return weighted(b, policyLoss(b, token, count, objective), 'weight', count);
   }
 }
 

@@ -41,7 +41,7 @@ export class PolicyBackend implements ChatBackend {
         if (request.stream) for (const chunk of chunks) yield { type: 'chunk', chunk };
         if (message.type !== 'done') continue;
         const { temperature, top_p, top_k, seed, stop } = sampling;
-        yield { type: 'done', completion: answer.completion(), tokens: answer.sampled(message.version), sampling: { temperature, top_p, top_k, max_tokens, seed, stop, constrained: format !== null } };
+        yield { type: 'done', completion: answer.completion(), tokens: answer.sampled(message.version), sampling: { temperature, top_p, top_k, max_tokens, seed, stop, constrained: format !== null, ...(format ? { format: JSON.stringify(format) } : {}) } };
         return;
       }
     } finally {

@@ -8,7 +8,7 @@ import { DecodeInputs } from './decode-inputs.ts';
 import { KvCache } from './kv-cache.ts';
 import { SessionCache, type EngineOptions } from './sessions.ts';
 
-const prefillWork = 4e9; // parameters times tokens that a step of running requests may be held up by, of the order of a tenth of a second
+const prefillWork = 7e10; // parameters times tokens that a step of running requests may be held up by, of the order of half a second
 
 /**
  * Runs the decoder for sampling, over a cache of `slots` rows. What a row yields depends on nothing but its tokens and where they were cut into chunks: the kernels
@@ -50,7 +50,10 @@ export class DecodeModel {
     this.cache = new KvCache(config, Math.max(slots, this.#leastRows), headDim > 128 ? 128 * engine.threads : 64, this.#anySize);
   }
 
-  /** Chunks of prompts to compute between two steps of running requests: one of a large model, more of a small one. */
+  /**
+   * Chunks of prompts to compute between two steps of running requests: few of a large model, more of a small one. Many at a time are computed together,
+   * and the sooner prompts are complete, the more rows share the steps that follow.
+   */
   get chunksPerStep(): number {
     const parameters = [...parameterShapes(this.config).values()].reduce((sum, shape) => sum + elementCount(shape), 0);
     return Math.max(1, Math.floor(prefillWork / parameters / this.chunk));
@@ -66,13 +69,17 @@ export class DecodeModel {
     await this.#sessions.release();
   }
 
-  /** Adds one token to each of the rows 0 … tokens.length - 1, or none (null). Gives the logits [n, V] that follow; those of a row without a token mean nothing. */
-  async step(tokens: readonly (number | null)[]): Promise<Float32Array> {
+  /**
+   * Adds one token to each of the rows 0 … tokens.length - 1, or none (null). Gives what follows: logits [n, V], and the probabilities [n, V] with logits multiplied by each row's
+   * `inverseTemperature` (1 where none is given). Those of a row without a token mean nothing.
+   */
+  async step(tokens: readonly (number | null)[], inverseTemperatures: readonly number[] = []): Promise<{ logits: Float32Array; probabilities: Float32Array }> {
     const n = tokens.length;
     const rows = Math.max(n, this.#leastRows);
     const padded = this.#anySize ? rows : rows <= 8 ? Math.min(8, this.cache.slots) : this.cache.slots;
-    const { logits } = await this.#run(0, tokens.map((token) => (token === null ? [] : [token])), padded, 1, tokens.map((_, row) => row));
-    return logits.subarray(0, n * this.config.vocab);
+    const { logits, probabilities } = await this.#run(0, tokens.map((token) => (token === null ? [] : [token])), padded, 1, tokens.map((_, row) => row), inverseTemperatures);
+    const count = n * this.config.vocab;
+    return { logits: logits.subarray(0, count), probabilities: probabilities.subarray(0, count) };
   }
 
   /** Adds up to `chunk` tokens to each of the rows `first` … Gives the logits [V] after the last token of those rows that want them. */
@@ -84,7 +91,7 @@ export class DecodeModel {
     return parts.map((_, row) => (wanted[row] ? logits.slice(at * vocab, ++at * vocab) : null));
   }
 
-  async #run(first: number, parts: readonly (readonly number[])[], batch: number, tokens: number, last: readonly number[]): Promise<{ logits: Float32Array }> {
+  async #run(first: number, parts: readonly (readonly number[])[], batch: number, tokens: number, last: readonly number[], inverseTemperatures: readonly number[] = []): Promise<{ logits: Float32Array; probabilities: Float32Array }> {
     const { cache, config } = this;
     cache.reserve(Math.max(...Array.from({ length: batch }, (_, row) => (cache.lengths[first + row] as number) + (parts[row]?.length ?? 0))));
     // Padding repeats the row's last token: one whose embedding is damaged does not get in that way.
@@ -100,11 +107,12 @@ export class DecodeModel {
       ...this.#inputs.masks(cache.lengths.subarray(first, first + batch), cache.capacity, tokens),
       tokens: wrap('int32', [batch * tokens], ids),
       last: wrap('int32', [rows.length], Int32Array.from(rows)),
+      inverse_temperature: wrap('float32', [rows.length, 1], Float32Array.from(rows, (_, i) => inverseTemperatures[i] ?? 1)),
     };
     const result = await (await this.#compiled(feeds, batch, tokens, rows.length)).run(feeds);
     const fresh = Array.from({ length: 2 * config.layers }, (_, i) => result[(i % 2 === 0 ? keyOutput : valueOutput)(i >> 1)]?.data as Float32Array);
     cache.append(first, parts.map(({ length }) => length), fresh, tokens);
-    return { logits: result['logits']?.data as Float32Array };
+    return { logits: result['logits']?.data as Float32Array, probabilities: result['probabilities']?.data as Float32Array };
   }
 
   #compiled(feeds: Record<string, Tensor>, batch: number, tokens: number, logits: number): Promise<Executable> {

@@ -4,12 +4,15 @@ import type { PolicyObjective } from '../models/policy-loss.ts';
 import type { ParameterBlock } from '../models/weights.ts';
 import { importanceWeighted } from './importance.ts';
 import type { Learner, ObjectiveInputs } from './learner.ts';
-import { longestRow, microBatches, trainedTokens, type MicroBatch } from './micro-batches.ts';
+import { longestRow, microBatches, trainedTokens, type MicroBatch, type TokenRow } from './micro-batches.ts';
 import { observe } from './observe-update.ts';
 import { requireReference, rowLogprobs } from './row-logprobs.ts';
 
+/** Rows under a format come with the tokens it allowed. */
+type Row = TrainRow & Pick<TokenRow, 'allowed'>;
+
 /** Rows of a mini-batch with what their loss needs: `weighted` by importance, and log-probabilities of the reference (null: no KL term). */
-interface Prepared { rows: readonly TrainRow[]; weighted: readonly TrainRow[]; reference: Float32Array[] | null }
+interface Prepared { rows: readonly Row[]; weighted: readonly Row[]; reference: Float32Array[] | null }
 
 /**
  * One policy update: `ppo_epochs` passes, each with an optimiser step per mini-batch, gradients accumulated over its micro-batches.
@@ -17,7 +20,7 @@ interface Prepared { rows: readonly TrainRow[]; weighted: readonly TrainRow[]; r
  * compare the sampler with the trainer before the first step, on the first mini-batch.
  * Throws TrainerError `numeric` on a non-finite gradient, the weights as before; `bad_input` for rows that cannot be trained on.
  */
-export async function grpoUpdate(learner: Learner, miniBatches: readonly (readonly TrainRow[])[], settings: UpdateSettings, reference: ParameterBlock | null): Promise<UpdateMetrics> {
+export async function grpoUpdate(learner: Learner, miniBatches: readonly (readonly Row[])[], settings: UpdateSettings, reference: ParameterBlock | null): Promise<UpdateMetrics> {
   miniBatches.flat().forEach(checkRow);
   const withKl = settings.kl_loss_coef > 0;
   if (withKl) requireReference(reference);
@@ -62,7 +65,7 @@ export async function grpoUpdate(learner: Learner, miniBatches: readonly (readon
   };
 }
 
-async function prepare(learner: Learner, rows: readonly TrainRow[], settings: UpdateSettings, reference: ParameterBlock | null): Promise<Prepared> {
+async function prepare(learner: Learner, rows: readonly Row[], settings: UpdateSettings, reference: ParameterBlock | null): Promise<Prepared> {
   const maxTokens = settings.micro_batch_tokens;
   const weighted = settings.rollout_is === 'none' ? rows : importanceWeighted(rows, await rowLogprobs(learner, rows, maxTokens), settings);
   return { rows, weighted, reference: reference && await rowLogprobs(learner, rows, maxTokens, reference) };
@@ -72,7 +75,7 @@ async function prepare(learner: Learner, rows: readonly TrainRow[], settings: Up
 async function gradient(learner: Learner, prepared: Prepared, maxTokens: number, settings: UpdateSettings, objective: PolicyObjective) {
   learner.zeroGradients();
   const total = { loss: 0, kl: 0, entropy: 0, clipped: 0, deviation: 0, maxDiff: 0 };
-  for (const batch of microBatches(prepared.rows, maxTokens)) {
+  for (const batch of microBatches(prepared.rows, maxTokens, learner.config)) {
     const { inputs, sampled } = batchInputs(batch, prepared, settings, objective);
     const result = await learner.backward(batch, objective, inputs);
     const seen = observe(batch, inputs, sampled, result, settings);

@@ -1,8 +1,8 @@
 import type { Tensors } from '../engine/executor.ts';
-import { wrap } from '../engine/tensor.ts';
+import { wrap, type Tensor } from '../engine/tensor.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
 import { gradientOf, sumOf } from '../models/gradient-names.ts';
-import { headGraph, headParameters, lossGraph, type HeadObjective } from '../models/head-graphs.ts';
+import { headGraph, headParameters, lossGraph, notAllowed, type HeadObjective } from '../models/head-graphs.ts';
 import type { PolicyObjective } from '../models/policy-loss.ts';
 import type { Frozen } from '../models/policy-weights.ts';
 import type { ParameterBlock } from '../models/weights.ts';
@@ -19,6 +19,7 @@ export class HeadPass {
   readonly #frozen: Frozen | null;
   readonly #sessions: SessionCache;
   readonly #logitsAtATime: number;
+  #mask = new Float32Array(0);
 
   constructor(config: DecoderConfig, frozen: Frozen | null, engine: EngineOptions, logitsAtATime = defaultLogits) {
     this.#config = config;
@@ -31,7 +32,7 @@ export class HeadPass {
     return this.#run(batch, { kind: 'logprobs' }, { perToken: {}, scalars: {} }, hidden, weights, null);
   }
 
-  /** Writes the gradient by `hidden` to the rows of `dHidden` that predict a trained token. */
+  /** Adds the gradient by `hidden` to the rows of `dHidden` that predict trained tokens. */
   async backward(batch: MicroBatch, objective: LossObjective, inputs: ObjectiveInputs, hidden: Float32Array, dHidden: Float32Array, weights: Tensors, gradients: ParameterBlock, mode: 'write' | 'add'): Promise<TokenResults> {
     const target = { dHidden, gradients, mode };
     if (objective.kind === 'supervised' || objective.level === 'token') return this.#run(batch, objective, inputs, hidden, weights, target);
@@ -42,7 +43,10 @@ export class HeadPass {
     return { ...token, loss };
   }
 
-  release(): Promise<void> { return this.#sessions.release(); }
+  release(): Promise<void> {
+    this.#mask = new Float32Array(0);
+    return this.#sessions.release();
+  }
 
   async #run(batch: MicroBatch, objective: HeadObjective, inputs: ObjectiveInputs, hidden: Float32Array, weights: Tensors,
     target: { dHidden: Float32Array; gradients: ParameterBlock; mode: 'write' | 'add' } | null): Promise<TokenResults> {
@@ -53,7 +57,8 @@ export class HeadPass {
     const own = target ? [...target.gradients.tensors].filter(([name]) => names.includes(name)) : [];
     const accumulate = target !== null && (target.mode === 'add' || parts > 1);
     if (accumulate && target.mode === 'write') for (const [, { data }] of own) data.fill(0);
-    const session = await this.#sessions.get(JSON.stringify({ count, objective, accumulate }), () => headGraph(this.#config, this.#frozen, count, objective, accumulate));
+    const masked = batch.allowed !== null;
+    const session = await this.#sessions.get(JSON.stringify({ count, objective, accumulate, masked }), () => headGraph(this.#config, this.#frozen, count, objective, { accumulate, masked }));
 
     const results: TokenResults = { loss: target ? 0 : NaN, logprob: new Float32Array(total), entropy: new Float32Array(total) };
     const rows = new Float32Array(count * width);
@@ -62,6 +67,7 @@ export class HeadPass {
       const each = (visit: (row: number, at: number) => void) => { for (let n = start; n < end; n++) visit((n - start) * width, (position[n] as number) * width); };
       each((row, at) => rows.set(hidden.subarray(at, at + width), row));
       const result = await session.run({
+        ...(batch.allowed ? { allowed: this.#additiveMask(batch.allowed, start, count) } : {}),
         hidden: wrap('float32', [count, width], rows),
         ...Object.fromEntries([...session.inputs.keys()].flatMap((name) => (weights[name] ? [[name, weights[name]]] : []))),
         ...tokenFeeds(batch, start, count), ...objectiveFeeds(inputs, start, count),
@@ -71,14 +77,27 @@ export class HeadPass {
       if (!target) continue;
       results.loss += Number(result['loss']?.data[0]);
       const gradient = floats(result, gradientOf('hidden'));
-      each((row, at) => target.dHidden.set(gradient.subarray(row, row + width), at));
+      each((row, at) => { for (let i = 0; i < width; i++) target.dHidden[at + i] = (target.dHidden[at + i] as number) + (gradient[row + i] as number); });
     }
     return results;
   }
 
+  /** [count, V]: 0 where a token is allowed. */
+  #additiveMask(allowed: readonly (Uint32Array | undefined)[], start: number, count: number): Tensor<'float32'> {
+    const { vocab } = this.#config;
+    if (this.#mask.length < count * vocab) this.#mask = new Float32Array(count * vocab);
+    const mask = this.#mask.subarray(0, count * vocab);
+    for (let n = 0; n < count; n++) {
+      const row = mask.subarray(n * vocab, (n + 1) * vocab);
+      const bits = allowed[start + n];
+      if (!bits) row.fill(0);
+      else for (let token = 0; token < vocab; token++) row[token] = ((bits[token >> 5] as number) >>> (token & 31)) & 1 ? 0 : notAllowed;
+    }
+    return wrap('float32', [count, vocab], mask);
+  }
+
   async #coefficients({ shape: { trained }, sequence, origins }: MicroBatch, objective: PolicyObjective, inputs: ObjectiveInputs, token: TokenResults) {
-    const sequences = new Set(sequence.subarray(0, origins.length)).size;
-    const session = await this.#sessions.get(JSON.stringify({ sequences, trained, objective }), () => lossGraph({ sequences, trained }, objective));
+    const session = await this.#sessions.get(JSON.stringify({ trained, objective }), () => lossGraph(trained, objective));
     const result = await session.run({
       ...objectiveFeeds({ ...inputs, perToken: { ...inputs.perToken, logprob: token.logprob, entropy: token.entropy } }, 0, trained),
       sequence: wrap('int32', [trained], sequence),

@@ -144,10 +144,11 @@ export class Learner {
     return finite(logprob) ? 'the loss itself: advantages, weights or log-probabilities of the sampler are too large' : 'the logits';
   }
 
-  #pass({ shape }: MicroBatch): Pass {
+  /** Masks of the logits are for the output layer on its own: they are as large as the logits. */
+  #pass({ shape, allowed }: MicroBatch): Pass {
     if (this.#execution !== 'recompute') this.#layers.recompute = this.#checkpointing ?? keptBytes(this.config, shape, false) > this.#forActivations;
     const whole = this.#execution === 'whole' || (this.#execution === 'auto' && this.#checkpointing !== true && wholeGraphBytes(this.config, shape) <= wholeGraphLimit);
-    return whole ? this.#whole : this.#layers;
+    return whole && !allowed ? this.#whole : this.#layers;
   }
 
   async #adamw({ betas, weight_decay, max_grad_norm }: StepSettings): Promise<AdamW> {

@@ -2,15 +2,17 @@ import { z } from 'zod';
 import { ChatBackendError, type ChatRequest } from '../protocol/chat.ts';
 
 /** A function the model may call. `schema`: its arguments; null: any JSON object. `param`: where the request says so. */
-export interface CallableTool { name: string; schema: unknown; param: string }
+const CallableTool = z.strictObject({ name: z.string(), schema: z.unknown(), param: z.string() });
+export type CallableTool = z.infer<typeof CallableTool>;
 
 /** What an answer must look like: one of `document` and `calls`, where both are given. Plain data. */
-export interface OutputFormat {
+export const OutputFormat = z.strictObject({
   /** A JSON document as the answer. `schema` true: any object. */
-  document: { schema: unknown; name: string | null } | null;
+  document: z.strictObject({ schema: z.unknown(), name: z.string().nullable() }).nullable(),
   /** Tool calls. `free`: after text of any kind, or text alone. */
-  calls: { tools: CallableTool[]; several: boolean; free: boolean } | null;
-}
+  calls: z.strictObject({ tools: z.array(CallableTool), several: z.boolean(), free: z.boolean() }).nullable(),
+});
+export type OutputFormat = z.infer<typeof OutputFormat>;
 
 const name = z.string().regex(/^[\w-]{1,64}$/, 'must be 1 to 64 letters, digits, _ or -');
 const ResponseFormat = z.discriminatedUnion('type', [

@@ -9,6 +9,7 @@ import type { TokenTable } from '../models/token-table.ts';
 import { openTokenizer, type ModelTokenizer } from '../models/tokenizer.ts';
 import { allocateBlock, type ParameterBlock } from '../models/weights.ts';
 import { parameterCount } from '../models/parameters.ts';
+import { withAllowedTokens } from './allowed-tokens.ts';
 import { chatPrompt } from './chat-prompt.ts';
 import { readCheckpoint, writeCheckpoint } from './checkpoint.ts';
 import { DecodeModel } from './decode-model.ts';
@@ -92,7 +93,7 @@ export class PolicyHost {
   }
 
   async update(miniBatches: TrainRow[][], settings: UpdateSettings): Promise<UpdateMetrics> {
-    return this.#learned(settings, () => grpoUpdate(this.#learner, miniBatches, settings, this.#reference));
+    return this.#learned(settings, () => grpoUpdate(this.#learner, miniBatches.map((rows) => withAllowedTokens(rows, this.#grammars)), settings, this.#reference));
   }
 
   async sft(rows: ScoredRow[], settings: ExampleSettings): Promise<SftMetrics> {
@@ -113,7 +114,7 @@ export class PolicyHost {
   }
 
   async logprobs(rows: ScoredRow[], weights: 'present' | 'reference'): Promise<Float32Array[]> {
-    return rowLogprobs(this.#learner, rows, scoringTokens, weights === 'present' ? this.#learner.weights : requireReference(this.#reference));
+    return rowLogprobs(this.#learner, withAllowedTokens(rows, this.#grammars), scoringTokens, weights === 'present' ? this.#learner.weights : requireReference(this.#reference));
   }
 
   setReference(): void {

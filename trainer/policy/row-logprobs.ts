@@ -1,14 +1,13 @@
 import { TrainerError } from '../protocol/errors.ts';
-import type { ScoredRow } from '../protocol/policy.ts';
 import type { ParameterBlock } from '../models/weights.ts';
 import type { Learner } from './learner.ts';
-import { longestRow, microBatches } from './micro-batches.ts';
+import { longestRow, microBatches, type TokenRow } from './micro-batches.ts';
 
-/** Log-probabilities of the masked tokens of each row under the learner's weights, or others of the same model; 0 elsewhere. */
-export async function rowLogprobs(learner: Learner, rows: readonly ScoredRow[], maxTokens: number, weights: ParameterBlock = learner.weights): Promise<Float32Array[]> {
+/** Log-probabilities, under their formats, of the masked tokens of each row under the learner's weights, or others of the same model; 0 elsewhere. */
+export async function rowLogprobs(learner: Learner, rows: readonly TokenRow[], maxTokens: number, weights: ParameterBlock = learner.weights): Promise<Float32Array[]> {
   const results = rows.map(({ tokens }) => new Float32Array(tokens.length));
   await learner.fitting(maxTokens, longestRow(rows), async (fitting) => {
-    for (const batch of microBatches(rows, fitting)) {
+    for (const batch of microBatches(rows, fitting, learner.config)) {
       const logprobs = await learner.logprobs(batch, weights);
       batch.origins.forEach(({ row, at }, n) => { (results[row] as Float32Array)[at] = logprobs[n] as number; });
     }

@@ -3,7 +3,7 @@ import { StopMatcher, type Detokenizer } from '../models/detokenizer.ts';
 import type { DecodeModel } from './decode-model.ts';
 import { Prefill, type Prompt } from './prefill.ts';
 import { uniforms } from './random.ts';
-import { mostLikely, pickToken, restrict, type PickedToken, type SamplingParameters, type TokenConstraint } from './sampling.ts';
+import { distribution, inverseTemperature, mostLikely, pickToken, restrict, type Distribution, type PickedToken, type SamplingParameters, type TokenConstraint } from './sampling.ts';
 
 export interface SampleRequest extends SamplingParameters {
   id: number;
@@ -96,14 +96,15 @@ export class Sampler {
   /** One more token for every running request whose prompt is complete, and prompts of others are brought forward: neither waits for the other. */
   async step(): Promise<void> {
     await this.#prefill.advance(this.#active.map(({ prompt }) => prompt));
-    this.#drawAll((active) => (active.generated === 0 ? active.prompt.logits : null));
+    this.#drawAll(({ generated, prompt, request }) => (generated === 0 && prompt.logits ? distribution(prompt.logits, request.temperature) : null));
     const rows = this.#active.findLastIndex(({ generated }) => generated > 0) + 1;
     if (rows === 0) return;
     // A row whose prompt is incomplete is computed with the others; what it yields is put nowhere.
     const fed = this.#active.slice(0, rows).map(({ generated, last }) => (generated > 0 ? last : null));
-    const logits = await this.#model.step(fed);
+    const following = await this.#model.step(fed, this.#active.slice(0, rows).map(({ request }) => inverseTemperature(request.temperature)));
     const { vocab } = this.#model.config;
-    this.#drawAll((active, slot) => (slot < rows && fed[slot] !== null ? logits.subarray(slot * vocab, (slot + 1) * vocab) : null));
+    const part = (values: Float32Array, slot: number) => values.subarray(slot * vocab, (slot + 1) * vocab);
+    this.#drawAll((_, slot) => (slot < rows && fed[slot] !== null ? { logits: part(following.logits, slot), weights: part(following.probabilities, slot) } : null));
   }
 
   /** To be called before the weights change, or after: what was made of the old ones is dropped. */
@@ -112,25 +113,25 @@ export class Sampler {
     await this.#model.weightsChanged();
   }
 
-  /** A token for each request that has logits. */
-  #drawAll(logitsOf: (active: Active, slot: number) => Float32Array | null): void {
+  /** A token for each request that has a distribution. */
+  #drawAll(distributionOf: (active: Active, slot: number) => Distribution | null): void {
     const ended = this.#active.map((active, slot) => {
-      const logits = logitsOf(active, slot);
-      return logits !== null && !this.#draw(active, logits);
+      const from = distributionOf(active, slot);
+      return from !== null && !this.#draw(active, from);
     });
     // From the last row down: a leaving row is filled by one that has been looked at already.
     for (let slot = ended.length - 1; slot >= 0; slot--) if (ended[slot]) this.#leave(slot);
   }
 
   /** Samples the next token of a request. False when the request is over. */
-  #draw(active: Active, logits: Float32Array): boolean {
+  #draw(active: Active, whole: Distribution): boolean {
     const { request, stops } = active;
     const { constraint } = request;
     let picked: PickedToken;
-    let scores = logits;
+    let from = whole;
     try {
-      if (constraint) scores = restrict(logits, constraint.allowed());
-      picked = pickToken(scores, request, active.uniform());
+      if (constraint) from = distribution(restrict(whole.logits, constraint.allowed()), request.temperature);
+      picked = pickToken(from, request, active.uniform());
       constraint?.accept(picked.token);
     } catch (error) {
       if (!(error instanceof TrainerError)) throw error;
@@ -141,7 +142,7 @@ export class Sampler {
     active.last = picked.token;
     active.generated += 1;
     active.finite = true;
-    const alternatives = request.top_logprobs > 0 ? mostLikely(scores, request.temperature, request.top_logprobs) : [];
+    const alternatives = request.top_logprobs > 0 ? mostLikely(from, request.temperature, request.top_logprobs) : [];
     this.#emit({ type: 'token', id: request.id, token: { ...picked, alternatives } });
     stops?.matcher.push(stops.detokenizer.push(picked.token));
     const stopped = this.#stopIds.has(picked.token) || stops?.matcher.stopped === true || constraint?.complete === true;

@@ -37,27 +37,34 @@ export function restrict(logits: Float32Array, allowed: Uint32Array): Float32Arr
   return restricted;
 }
 
+/** What a token is drawn from: logits [V], and weights [V] that are the probabilities at the request's temperature (at 1 for a greedy one) but for a common factor. */
+export interface Distribution { readonly logits: Float32Array; readonly weights: Float32Array }
+
+let scratch = new Float32Array(0);
+
+/** The distribution of logits [V]. Its weights are overwritten by the next call. */
+export function distribution(logits: Float32Array, temperature: number): Distribution {
+  if (scratch.length !== logits.length) scratch = new Float32Array(logits.length);
+  const [top, inverse] = [logits[argmax(logits)] as number, inverseTemperature(temperature)];
+  for (let i = 0; i < logits.length; i++) scratch[i] = Math.exp(((logits[i] as number) - top) * inverse);
+  return { logits, weights: scratch };
+}
+
+/** What logits are multiplied by before a request's tokens are drawn. */
+export function inverseTemperature(temperature: number): number { return temperature > 0 ? 1 / temperature : 1; }
+
 /**
- * Draws a token from logits [V] with `u` uniform in [0, 1). Order: temperature, top-k, top-p (on what top-k left).
+ * Draws a token with `u` uniform in [0, 1). Order: temperature, top-k, top-p (on what top-k left).
  * `logprob` (nats) is under the distribution drawn from, so after temperature and truncation; greedy tokens carry theirs at temperature 1.
  * Ties go to the lower id. Throws TrainerError `numeric` when the logits are not finite.
  */
-export function pickToken(logits: Float32Array, { temperature, top_p, top_k }: SamplingParameters, u: number): PickedToken {
-  const best = argmax(logits);
-  const top = logits[best] as number;
-  if (temperature === 0) return { token: best, logprob: -Math.log(exponentials(logits, top, 1).total) };
-  const inverse = 1 / temperature;
-  if (top_p >= 1 && (top_k === 0 || top_k >= logits.length)) {
-    const { weights, total } = exponentials(logits, top, inverse);
-    let rest = u * total;
-    let token = best; // rounding may leave nothing to the last token
-    for (let i = 0; i < logits.length; i++) {
-      rest -= weights[i] as number;
-      if (rest < 0) { token = i; break; }
-    }
-    return { token, logprob: ((logits[token] as number) - top) * inverse - Math.log(total) };
+export function pickToken({ logits, weights }: Distribution, { temperature, top_p, top_k }: SamplingParameters, u: number): PickedToken {
+  const total = sumBlocks(weights);
+  if (temperature === 0 || (top_p >= 1 && (top_k === 0 || top_k >= logits.length))) {
+    const token = temperature === 0 ? argmax(logits) : tokenAt(weights, u * total);
+    return { token, logprob: Math.log((weights[token] as number) / total) };
   }
-  const kept = truncate(logits, top, inverse, top_p, top_k);
+  const kept = truncate({ logits, weights }, total, top_p, top_k);
   let rest = u * kept.total;
   const at = kept.weights.findIndex((weight) => (rest -= weight) < 0);
   const chosen = at < 0 ? 0 : at;
@@ -65,15 +72,14 @@ export function pickToken(logits: Float32Array, { temperature, top_p, top_k }: S
 }
 
 /** The `count` most likely tokens and their log-probabilities at the given temperature, most likely first; fewer when fewer are possible. */
-export function mostLikely(logits: Float32Array, temperature: number, count: number): PickedToken[] {
-  const inverse = temperature > 0 ? 1 / temperature : 1;
-  const top = logits[argmax(logits)] as number;
-  const logTotal = Math.log(exponentials(logits, top, inverse).total);
-  return largest(logits, count).filter((token) => logits[token] !== -Infinity).map((token) => ({ token, logprob: ((logits[token] as number) - top) * inverse - logTotal }));
+export function mostLikely({ logits, weights }: Distribution, temperature: number, count: number): PickedToken[] {
+  const inverse = inverseTemperature(temperature);
+  const best = argmax(logits);
+  const atBest = Math.log((weights[best] as number) / sumBlocks(weights));
+  return largest(logits, count).filter((token) => logits[token] !== -Infinity).map((token) => ({ token, logprob: ((logits[token] as number) - (logits[best] as number)) * inverse + atBest }));
 }
 
-function truncate(logits: Float32Array, top: number, inverse: number, topP: number, topK: number) {
-  const { weights: every, total: sum } = exponentials(logits, top, inverse);
+function truncate({ logits, weights: every }: Distribution, sum: number, topP: number, topK: number) {
   // Most distributions reach any share with few tokens; a flat one is sorted whole.
   for (let most = topK > 0 ? topK : 256; ; most = logits.length) {
     const ids = largest(logits, most);
@@ -93,15 +99,42 @@ function argmax(logits: Float32Array): number {
   return best;
 }
 
-let scratch = new Float64Array(0);
+const blockLength = 256;
+let blockSums = new Float64Array(0);
 
-/** exp((logits - top) · inverse) and their sum. The array is overwritten by the next call. */
-function exponentials(logits: Float32Array, top: number, inverse: number): { weights: Float64Array; total: number } {
-  if (scratch.length < logits.length) scratch = new Float64Array(logits.length);
+/** Sum of the weights; `blockSums` has the sums of each 256 of them. Throws TrainerError `numeric` when it is not finite. */
+function sumBlocks(weights: Float32Array): number {
+  const blocks = Math.ceil(weights.length / blockLength);
+  if (blockSums.length < blocks) blockSums = new Float64Array(blocks);
   let total = 0;
-  for (let i = 0; i < logits.length; i++) total += scratch[i] = Math.exp(((logits[i] as number) - top) * inverse);
+  for (let block = 0; block < blocks; block++) {
+    const end = Math.min(weights.length, (block + 1) * blockLength);
+    // Four sums: additions that wait for each other take most of the time.
+    let [a, b, c, d] = [0, 0, 0, 0];
+    let i = block * blockLength;
+    for (; i + 3 < end; i += 4) {
+      a += weights[i] as number;
+      b += weights[i + 1] as number;
+      c += weights[i + 2] as number;
+      d += weights[i + 3] as number;
+    }
+    for (; i < end; i++) a += weights[i] as number;
+    total += blockSums[block] = a + b + (c + d);
+  }
   if (!Number.isFinite(total)) {
     throw new TrainerError('numeric', 'The model gives logits that are not finite. Its weights are damaged: go back to an earlier checkpoint, or lower the learning rate.');
   }
-  return { weights: scratch, total };
+  return total;
+}
+
+/** The token in whose share of the sum `rest` lies, after `sumBlocks` of the same weights. */
+function tokenAt(weights: Float32Array, rest: number): number {
+  let block = 0;
+  while ((block + 1) * blockLength < weights.length && rest >= (blockSums[block] as number)) rest -= blockSums[block++] as number;
+  const end = Math.min(weights.length, (block + 1) * blockLength);
+  for (let i = block * blockLength; i < end; i++) {
+    rest -= weights[i] as number;
+    if (rest < 0) return i;
+  }
+  return argmax(weights); // rounding may leave nothing to the last token
 }

@@ -95,6 +95,8 @@ export interface EffectiveSampling {
   stop: string[];
   /** Only tokens that fit a format could be drawn. */
   constrained: boolean;
+  /** The format they had to fit, as the local policy can read it again; absent: none, or known to the server alone. */
+  format?: string | undefined;
 }
 
 /** Who calls, and what the gateway decided for the call. */

@@ -76,6 +76,7 @@ export const attr = {
   responseTokenIds: 'agent_trainer.response_token_ids', // number[]
   responseLogprobs: 'agent_trainer.response_logprobs', // number[], of the effective (tempered) distribution
   constrained: 'agent_trainer.constrained', // true: only tokens that fit a format could be drawn; the log-probabilities are those among them
+  outputFormat: 'agent_trainer.output_format', // JSON text: that format, as the local policy read it; the tokens that could be drawn follow from it
   policyVersion: 'agent_trainer.policy_version',
   requestedParameters: 'agent_trainer.requested_parameters', // JSON text: sampling parameters as the agent sent them
   incomplete: 'agent_trainer.incomplete', // true: the stream broke off; readable, not trainable

@@ -7,6 +7,9 @@ import { promisify } from 'node:util';
 import OpenAI from 'openai';
 import { zodFunction, zodResponseFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
+import { toTrajectories } from '../../../trainer/adapter/trajectories.ts';
+import { toTransitions } from '../../../trainer/adapter/transitions.ts';
+import { trainRows } from '../../../trainer/algorithms/rows.ts';
 import { openPolicy } from '../../../trainer/policy/open-policy.ts';
 import { attr, numbersOf } from '../../../trainer/protocol/span.ts';
 import { makeTinyPolicy } from '../../fixtures/tiny-policy.ts';
@@ -74,7 +77,7 @@ describe('structured answers of the local policy', () => {
     }
   }).timeout(120_000);
 
-  it('constrained and free requests side by side give what each gives alone, and only the free ones train', async () => {
+  it('constrained and free requests side by side give what each gives alone', async () => {
     const ask = async (seed: number, format: boolean) => {
       const { rollout_id, baseURL } = attempt(seed);
       await served.client(baseURL).chat.completions.create({ model, messages, max_tokens: 60, ...(format ? { response_format: zodResponseFormat(Pet, 'pet') } : {}) });
@@ -87,6 +90,49 @@ describe('structured answers of the local policy', () => {
     for (const [seed, format] of cases) alone.push(await ask(seed, format));
     assert.deepEqual(await Promise.all(cases.map(([seed, format]) => ask(seed, format))), alone);
   }).timeout(120_000);
+
+  /** Rows of an answer under the format, as the trainer makes them of its span. */
+  const rowsUnder = async (seed: number, format: Record<string, unknown>) => {
+    const { rollout_id, baseURL } = attempt(seed);
+    const { choices: [choice] } = await served.client(baseURL).chat.completions.create({ model, messages, max_tokens: 60, ...format });
+    const { transitions, losses } = toTransitions({ rollout: { rollout_id }, spans: served.store.listSpans(rollout_id) });
+    assert.deepEqual(losses, []);
+    return { choice: choice!, rows: toTrajectories(transitions, 'trajectory') };
+  };
+
+  it('answers under a format are trained with the log-probabilities they were drawn with', async () => {
+    const tools = [zodFunction({ name: 'move', parameters: Move })];
+    const formats = [{ response_format: zodResponseFormat(Pet, 'pet') }, { response_format: { type: 'json_object' } }, { tools, tool_choice: 'required' }, { tools }, {}];
+    for (const [i, format] of formats.entries()) {
+      const { rows } = await rowsUnder(i + 1, format);
+      const trainer = await policy.logprobs(rows);
+      rows.forEach((row, r) => row.logprobs.forEach((logprob, at) => assert.ok(Math.abs(logprob - trainer[r]![at]!) < 1e-4, `${JSON.stringify(format)} at ${at}: ${logprob} and ${trainer[r]![at]}`)));
+      const free = await policy.logprobs(rows.map(({ tokens, mask, temperature }) => ({ tokens, mask, temperature })));
+      assert.equal(rows.some((row, r) => row.logprobs.some((logprob, at) => Math.abs(logprob - free[r]![at]!) > 0.1)), Object.keys(format).length > 0, 'only a format makes a difference');
+    }
+  }).timeout(120_000);
+
+  it('GRPO learns which of the possible answers are good', async () => {
+    const own = await openPolicy(path.join(folder, model), { threads: 1 });
+    served.gateway.backends.set('policy', own.chat);
+    const format = { response_format: zodResponseFormat(z.object({ kind: z.enum(['cat', 'dog', 'emu']) }), 'pet') };
+    const rewards: number[] = [];
+    for (let step = 0; step < 8; step++) {
+      const answers = await Promise.all(Array.from({ length: 16 }, (_, i) => rowsUnder(100 * step + i, format)));
+      const earned = answers.map(({ choice }) => (choice.message.content!.includes('emu') ? 1 : 0) as number);
+      const mean = earned.reduce((a, b) => a + b, 0) / earned.length;
+      rewards.push(mean);
+      const rollouts = answers.map(({ rows }, i) => ({ trajectories: rows, advantages: new Map(rows.flatMap((row) => row.calls.map(({ span_id, length }) => [span_id, Array<number>(length).fill(earned[i]! - mean)] as const))) }));
+      const metrics = await own.update([trainRows(rollouts, { loss_agg_mode: 'token-mean', loss_scale_factor: undefined })], {
+        lr: 0.004, betas: [0.9, 0.95], weight_decay: 0, max_grad_norm: 1, clip_ratio_low: 0.2, clip_ratio_high: 0.28, clip_ratio_c: 3, importance_sampling_level: 'token', rollout_is: 'none',
+        rollout_is_threshold: 2, entropy_coeff: 0, kl_loss_coef: 0, kl_loss_type: 'k3', micro_batch_tokens: 1024, ppo_epochs: 1,
+      });
+      assert.ok(metrics.logprob_max_diff < 1e-4, String(metrics.logprob_max_diff));
+    }
+    served.gateway.backends.set('policy', policy.chat);
+    await own.close();
+    assert.ok(rewards[0]! <= 0.5 && rewards.slice(-3).every((reward) => reward > 0.8), String(rewards));
+  }).timeout(300_000);
 
   it('an answer that is cut off says so; a schema that cannot be followed is refused with its place', async () => {
     const { choices: [choice] } = await completions(1).create({ model, messages, max_tokens: 5, response_format: zodResponseFormat(Pet, 'pet') });

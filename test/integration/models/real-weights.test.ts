@@ -109,7 +109,7 @@ async function greedy(decode: DecodeModel, prompt: number[]): Promise<number[]> 
   let logits: Float32Array | null = null;
   for (let at = 0; at < prompt.length; at += decode.chunk) [logits = null] = await decode.extend(0, [prompt.slice(at, at + decode.chunk)], [at + decode.chunk >= prompt.length]);
   const answer = [best(logits!)];
-  while (answer.length < answerTokens) answer.push(best(await decode.step([answer.at(-1)!])));
+  while (answer.length < answerTokens) answer.push(best((await decode.step([answer.at(-1)!])).logits));
   return answer;
 }
 

@@ -16,6 +16,11 @@ describe('adapter: trajectories', () => {
     ]);
   });
 
+  it('keeps which responses had to fit a format', () => {
+    const [row] = toTrajectories([call([1, 2], [3, 4], { format: 'f' }), call([1, 2, 3, 4, 9], [5]), call([1, 2, 3, 4, 9, 5], [6], { format: 'g' })], 'trajectory');
+    assert.deepEqual(row!.constraints, [{ start: 2, length: 2, format: 'f' }, { start: 6, length: 1, format: 'g' }]);
+  });
+
   it('makes one row per call when asked', () => {
     assert.deepEqual(toTrajectories([call([1, 2], [3, 4]), call([1, 2, 3, 4, 9], [5])], 'transition').map(compact), [
       { tokens: [1, 2, 3, 4], mask: '0011', calls: 1 }, { tokens: [1, 2, 3, 4, 9, 5], mask: '000001', calls: 1 },

@@ -45,6 +45,11 @@ describe('adapter: transitions', () => {
     assert.deepEqual(together.losses.find(({ reason }) => reason === 'truncated sampling distribution')!.count, 2);
   });
 
+  it('keeps the format that a response had to fit, from which its tokens follow again', () => {
+    const { transitions, losses } = adapt([callOf({ [attr.constrained]: true, [attr.outputFormat]: '{"x":1}' })]);
+    assert.deepEqual([transitions[0]!.format, losses], ['{"x":1}', []]);
+  });
+
   it('orders by call index, which the gateway gives in order of arrival', () => {
     const spans = [callOf({ [attr.callIndex]: 1 }), callOf({ [attr.callIndex]: 0 })];
     assert.deepEqual(adapt(spans).transitions.map(({ call_index, span_id }) => [call_index, span_id]), [[0, spans[1]!.span_id], [1, spans[0]!.span_id]]);

@@ -77,7 +77,7 @@ describe('policy with LoRA', () => {
       for (const next of randomTokens(12, seed + 9)) {
         logprobs.push(logSoftmaxAt(logits, next));
         tokens.push(next);
-        logits = await decode.step([next]);
+        ({ logits } = await decode.step([next]));
       }
       const [trained] = await rowLogprobs(learner, [{ tokens, mask: tokens.map((_, t) => (t >= prompt.length ? 1 : 0)), temperature: 1 }], 1024);
       logprobs.forEach((logprob, t) => assert.ok(Math.abs(logprob - trained![prompt.length + t]!) < 1e-5));
@@ -106,7 +106,7 @@ describe('policy with LoRA', () => {
       let logits = (await decode.extend(0, [tokens.slice(0, first)], [true]))[0]!;
       for (let t = first; t < tokens.length; t++) {
         assert.ok(Math.abs(logSoftmaxAt(logits, tokens[t]!) - now[3]![t]!) < 1e-5);
-        logits = await decode.step([tokens[t]!]);
+        logits = (await decode.step([tokens[t]!])).logits;
       }
       await decode.release();
 

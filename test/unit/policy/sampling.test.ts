@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { uniforms } from '../../../trainer/policy/random.ts';
-import { mostLikely, pickToken, type SamplingParameters } from '../../../trainer/policy/sampling.ts';
+import { distribution, mostLikely as mostLikelyOf, pickToken as pick, type SamplingParameters } from '../../../trainer/policy/sampling.ts';
 
 const all: SamplingParameters = { temperature: 1, top_p: 1, top_k: 0 };
 const logits = Float32Array.of(2, 0, 1, -1);
+const pickToken = (scores: Float32Array, parameters: SamplingParameters, u: number) => pick(distribution(scores, parameters.temperature), parameters, u);
+const mostLikely = (scores: Float32Array, temperature: number, count: number) => mostLikelyOf(distribution(scores, temperature), temperature, count);
 
 describe('token sampling', () => {
   const near = (actual: number, expected: number, tolerance = 1e-5) => assert.ok(Math.abs(actual - expected) <= tolerance, `${actual} is not ${expected}`);

@@ -53,7 +53,7 @@ describe('policy on TensorFlow.js', function () {
         const model = new DecodeModel(config, wholeModel(weights), engine, 2);
         const results = (await model.extend(0, [randomTokens(7, 1), randomTokens(9, 2)], [true, true])) as Float32Array[];
         for (const slot of [0, 1]) results.push(model.cache.read(slot, 0));
-        for (let token = 0; token < 3; token++) results.push((await model.step([token, token + 5])).slice());
+        for (let token = 0; token < 3; token++) results.push((await model.step([token, token + 5])).logits.slice());
         await model.release();
         return results;
       }));
