@@ -154,6 +154,15 @@ export class VSCodeWindow {
     await this.page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
   }
 
+  /** A picture in each theme, the one it has last. */
+  async inAllThemes(name: string, prepare: () => Promise<void> = async () => undefined): Promise<void> {
+    for (const theme of [...Object.keys(themes).filter((each) => each !== 'dark'), 'dark'] as Theme[]) {
+      await this.setTheme(theme);
+      await prepare();
+      await this.screenshot(`${name}-${theme}`);
+    }
+  }
+
   async screenshot(name: string): Promise<void> {
     mkdirSync(screenshots, { recursive: true });
     await this.page.screenshot({ path: join(screenshots, `${name}.png`) });
