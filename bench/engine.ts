@@ -50,11 +50,14 @@ function noise(dims: readonly number[], scale: number): Tensor {
   return result;
 }
 
+/** Tokens are arbitrary; each row is one text, and each token is trained. */
+const intOf: Readonly<Record<string, (i: number) => number>> = { position: (i) => i, position_ids: (i) => i % shape.length, subtree_end: () => shape.length };
+
 function stepFeeds(exe: Executable, vocab: number): Tensors {
   return Object.fromEntries([...exe.inputs].map(([name, type]) => {
     const t = type.dtype === 'float32' ? noise(type.shape, name.endsWith('norm.weight') ? 1 : 0.05) : zeros(type.dtype, type.shape);
     if (name === 'inv_temperature') (t.data as Float32Array).fill(1);
-    if (type.dtype === 'int32') (t.data as Int32Array).forEach((_, i) => { t.data[i] = name === 'position' ? i : (i * 7919) % vocab; });
+    if (type.dtype === 'int32') (t.data as Int32Array).forEach((_, i) => { t.data[i] = intOf[name]?.(i) ?? (i * 7919) % vocab; });
     return [name, t];
   }));
 }

@@ -18,10 +18,10 @@ const prefix = 'base_model.model.';
 /** What PEFT says of an adapter, as much as decides the computation. */
 const AdapterConfig = z.looseObject({
   peft_type: z.literal('LORA'),
-  base_model_name_or_path: z.string(),
+  base_model_name_or_path: z.string().nullish(),
   r: z.number().int().min(1),
   lora_alpha: z.number(),
-  target_modules: z.union([z.literal('all-linear'), z.array(z.string())]),
+  target_modules: z.union([z.literal('all-linear'), z.array(z.string())], { error: 'must be "all-linear" or a list of layers, not an expression' }),
   use_rslora: z.boolean().default(false),
   use_dora: z.literal(false, { error: 'must be false: DoRA is not supported' }).default(false),
   bias: z.literal('none', { error: 'must be "none": biases are not trained' }).default('none'),
@@ -31,8 +31,8 @@ const AdapterConfig = z.looseObject({
   alpha_pattern: z.strictObject({}, { error: 'must be empty: every layer has the same alpha' }).default({}),
 });
 
-/** Writes an adapter to `base` (a path, or a model of the hub) into an existing folder, in PEFT's layout. */
-export async function writeAdapter(folder: string, { settings: { rank, alpha, targets, rslora }, factors }: Adapter, base: string): Promise<void> {
+/** Writes an adapter to `base` (a path, or a model of the hub; null: not known) into an existing folder, in PEFT's layout. */
+export async function writeAdapter(folder: string, { settings: { rank, alpha, targets, rslora }, factors }: Adapter, base: string | null): Promise<void> {
   const config = {
     peft_type: 'LORA', task_type: 'CAUSAL_LM', base_model_name_or_path: base, r: rank, lora_alpha: alpha, lora_dropout: 0, target_modules: targets, use_rslora: rslora,
     use_dora: false, bias: 'none', fan_in_fan_out: false, inference_mode: true, init_lora_weights: true, modules_to_save: null, rank_pattern: {}, alpha_pattern: {},
@@ -43,14 +43,16 @@ export async function writeAdapter(folder: string, { settings: { rank, alpha, ta
 
 /** The model that the adapter in a folder is made for, as its configuration names it; null when the folder holds no adapter. */
 export async function adapterBase(folder: string): Promise<string | null> {
-  return (await readAdapterConfig(folder))?.base_model_name_or_path ?? null;
+  const found = await readAdapterConfig(folder);
+  if (found && !found.base_model_name_or_path) throw new TrainerError('bad_input', `${path.join(folder, configFile)}: base_model_name_or_path names no model. Name there what the adapter was made for.`);
+  return found?.base_model_name_or_path ?? null;
 }
 
 /** Reads an adapter in PEFT's layout, made for a model of this configuration. Throws TrainerError naming the file and what is wrong or not supported. */
 export async function readAdapter(folder: string, config: DecoderConfig): Promise<Adapter> {
   const found = await readAdapterConfig(folder);
   if (!found) throw new TrainerError('not_found', `There is no ${configFile} in ${folder}.`);
-  const settings = { rank: found.r, alpha: found.lora_alpha, targets: targetsOf(found.target_modules), rslora: found.use_rslora };
+  const settings = { rank: found.r, alpha: found.lora_alpha, targets: targetsOf(found.target_modules, path.join(folder, configFile)), rslora: found.use_rslora };
   const factors = allocateBlock(factorShapes(config, settings));
   const file = path.join(folder, weightsFile);
   const source = await openSafetensors(file);

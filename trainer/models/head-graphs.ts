@@ -45,10 +45,10 @@ export function headGraph(config: DecoderConfig, frozen: Frozen | null, count: n
  * The loss of all N trained tokens from their log-probabilities and entropies alone: inputs logprob [N], entropy [N] and those of `policyLoss`;
  * outputs loss [], and its gradients `grad logprob` and `grad entropy` [N].
  */
-export function lossGraph(shape: { sequences: number; trained: number }, objective: PolicyObjective): GraphBuilder {
+export function lossGraph(count: number, objective: PolicyObjective): GraphBuilder {
   const b = new GraphBuilder();
-  const token = { logprob: b.input('logprob', 'float32', [shape.trained]), entropy: b.input('entropy', 'float32', [shape.trained]) };
-  const loss = b.output('loss', weighted(b, policyLoss(b, token, shape, objective), 'weight', shape.trained));
+  const token = { logprob: b.input('logprob', 'float32', [count]), entropy: b.input('entropy', 'float32', [count]) };
+  const loss = b.output('loss', weighted(b, policyLoss(b, token, count, objective), 'weight', count));
   const [dLogprob, dEntropy] = gradients(b, loss, [token.logprob, token.entropy]) as [Value, Value];
   b.output(gradientOf('logprob'), dLogprob);
   b.output(gradientOf('entropy'), dEntropy);
@@ -73,7 +73,7 @@ function lossOf(b: GraphBuilder, token: { logprob: Value; entropy: Value }, coun
   switch (objective.kind) {
     case 'supervised': return weighted(b, b.neg(token.logprob), 'weight', count);
     case 'linear': return b.add(weighted(b, token.logprob, 'logprob_weight', count), weighted(b, token.entropy, 'entropy_weight', count));
-    case 'grpo': return weighted(b, policyLoss(b, token, { sequences: 1, trained: count }, objective), 'weight', count);
+    case 'grpo': return weighted(b, policyLoss(b, token, count, objective), 'weight', count);
   }
 }
 

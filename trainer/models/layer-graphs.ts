@@ -2,7 +2,7 @@ import { pullback, addedTo } from '../engine/autodiff.ts';
 import { GraphBuilder, type Graph, type Value } from '../engine/graph.ts';
 import { residuals } from '../engine/residuals.ts';
 import type { ValueType } from '../engine/tensor.ts';
-import { causalAttention } from './attention.ts';
+import { causalAttention, placesInputs } from './attention.ts';
 import type { DecoderConfig } from './decoder-config.ts';
 import { decoderLayer } from './decoder.ts';
 import { gradientOf, sumOf } from './gradient-names.ts';
@@ -18,7 +18,7 @@ export interface LayerGraphs {
 }
 
 /**
- * One layer of the decoder by itself, over rows that start at position 0. Inputs and outputs carry the parameters' names, those of layer `layer`.
+ * One layer of the decoder by itself, over packed rows; inputs position_ids and subtree_end as for `causalAttention`. Other inputs and outputs carry the parameters' names, those of layer `layer`.
  * `recompute`: nothing but x is kept, the backward pass begins with the forward pass (gradient checkpointing, Chen et al. 2016).
  * `accumulate`: gradients are added to the inputs `sum <parameter>`.
  */
@@ -26,10 +26,10 @@ export function layerGraphs(config: DecoderConfig, frozen: Frozen | null, layer:
   const b = new GraphBuilder();
   const x = b.input('x', 'float32', [batch, length, config.hidden]);
   const { weight, trainable } = weightInputs(b, config, frozen, (name) => name.startsWith(layerPrefix(layer)));
+  const places = placesInputs(b, batch, length);
   const forwardInputs = new Map(b.inputs);
   const parameters = [...trainable];
-  const attention = causalAttention(b, config, batch, length);
-  const y = decoderLayer(b, config, weight, x, (projections) => attention(projections).output, layer, null);
+  const y = decoderLayer(b, config, weight, x, causalAttention(b, config, places), layer, null);
   const dy = b.input('dy', 'float32', y.shape);
   const [dx, ...grads] = pullback(b, y, dy, [x, ...parameters.map(([, value]) => value)]) as [Value, ...Value[]];
 

@@ -22,16 +22,16 @@ export const logRatioLimit = 20;
  * Level 'sequence' replaces log r by its mean over the row; the gradient goes through the mean.
  *
  * Inputs: advantage, old_logprob [N]; clip_low, clip_high, clip_c []; level 'sequence': sequence int32 [N], the row of
- * each token, and sequence_share [N], 1 / trained tokens of that row; a KL term: ref_logprob [N], kl_coef []; entropy: entropy_coeff [].
+ * each token, numbered from 0 in the micro-batch, and sequence_share [N], 1 / trained tokens of that row; a KL term: ref_logprob [N], kl_coef []; entropy: entropy_coeff [].
  */
-export function policyLoss(b: GraphBuilder, token: { logprob: Value; entropy: Value }, shape: { sequences: number; trained: number }, objective: PolicyObjective): Value {
-  const perToken = (name: string) => b.input(name, 'float32', [shape.trained]);
+export function policyLoss(b: GraphBuilder, token: { logprob: Value; entropy: Value }, count: number, objective: PolicyObjective): Value {
+  const perToken = (name: string) => b.input(name, 'float32', [count]);
   const setting = (name: string) => b.input(name, 'float32', []);
   const advantage = perToken('advantage');
   const negAdvantage = b.neg(advantage);
   const [low, high, c] = [setting('clip_low'), setting('clip_high'), setting('clip_c')];
   const tokenRatio = b.sub(token.logprob, perToken('old_logprob'));
-  const logRatio = objective.level === 'token' ? tokenRatio : sequenceMean(b, tokenRatio, shape);
+  const logRatio = objective.level === 'token' ? tokenRatio : sequenceMean(b, tokenRatio, count);
   const ratio = b.exp(b.clip(logRatio, -logRatioLimit, logRatioLimit));
   const clipped = b.minimum(b.maximum(ratio, b.sub(1, low)), b.add(1, high));
   const surrogate = b.maximum(b.mul(negAdvantage, ratio), b.mul(negAdvantage, clipped));
@@ -40,13 +40,13 @@ export function policyLoss(b: GraphBuilder, token: { logprob: Value; entropy: Va
   return objective.entropy ? b.sub(loss, b.mul(setting('entropy_coeff'), token.entropy)) : loss;
 }
 
-/** The mean of `values` [N] over the tokens of the same row, for each token. */
-function sequenceMean(b: GraphBuilder, values: Value, { sequences, trained }: { sequences: number; trained: number }): Value {
-  const sequence = b.input('sequence', 'int32', [trained]);
-  const share = b.input('sequence_share', 'float32', [trained]);
-  const parts = b.reshape(b.mul(values, share), [trained, 1]);
-  const means = b.scatterAddRows(b.zeros({ dtype: 'float32', shape: [sequences, 1] }), sequence, parts);
-  return b.reshape(b.gather(means, sequence), [trained]);
+/** The mean of `values` [N] over the tokens of the same row, for each token. There are at most N rows. */
+function sequenceMean(b: GraphBuilder, values: Value, count: number): Value {
+  const sequence = b.input('sequence', 'int32', [count]);
+  const share = b.input('sequence_share', 'float32', [count]);
+  const parts = b.reshape(b.mul(values, share), [count, 1]);
+  const means = b.scatterAddRows(b.zeros({ dtype: 'float32', shape: [count, 1] }), sequence, parts);
+  return b.reshape(b.gather(means, sequence), [count]);
 }
 
 /**

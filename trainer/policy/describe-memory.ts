@@ -1,16 +1,13 @@
 import { readConfig } from '../models/config.ts';
-import { availableMemory, estimateMemory, keptBytes } from './memory.ts';
+import { availableMemory, estimateMemory, keptBytes, rowLength } from './memory.ts';
 
 /** Settings that decide how much memory a training run needs. */
 export interface MemoryUse { trained: number; micro_batch_tokens: number; enable_gradient_checkpointing?: boolean | undefined; reference: boolean; undo: boolean }
 
-/** Rows are taken to be this long, in tokens; longer ones need more for their attention. */
-const rowLength = 512;
-
 /** What a run will need, against what is free, as a sentence; `fits`: whether it should be enough. `model`: folder or GGUF file, loaded already. */
 export async function describeMemory(model: string, use: MemoryUse): Promise<{ fits: boolean; message: string }> {
   const config = await readConfig(model);
-  const length = Math.min(rowLength, config.contextLength, use.micro_batch_tokens);
+  const length = Math.min(rowLength, use.micro_batch_tokens);
   const tokens = use.micro_batch_tokens;
   const free = availableMemory();
   const recompute = use.enable_gradient_checkpointing ?? keptBytes(config, { batch: Math.floor(tokens / length), length }, false) > free / 2;

@@ -27,7 +27,7 @@ export async function dpoStep(learner: Learner, pairs: readonly PreferencePair[]
   if (trained_tokens === 0) throw new TrainerError('bad_input', 'None of the answers has a token to train on (every mask is 0).');
   await learner.fitting(settings.micro_batch_tokens, longestRow(rows), async (maxTokens) => {
     learner.zeroGradients();
-    for (const batch of microBatches(rows, maxTokens)) {
+    for (const batch of microBatches(rows, maxTokens, learner.config)) {
       const weight = Float32Array.from(batch.origins, ({ row }) => {
         const { pair, sign } = answers[row]!;
         return (sign * settings.beta * sigmoid(-margins[pair]!)) / pairs.length;

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { fetchModel } from '../models/hub/fetch-model.ts';
 
 /** What a model folder is made of; its other files (a README, say) change nothing. */
-const parts = /^(config\.json|tokenizer.*\.json|chat_template\.jinja|.*\.safetensors(\.index\.json)?)$/;
+const parts = /^((adapter_)?config\.json|tokenizer.*\.json|chat_template\.jinja|.*\.safetensors(\.index\.json)?)$/;
 
 /** SHA-256 over a model, named as for `openPolicy`: the same exactly when the model is. Throws TrainerError, or what the file system throws. */
 export async function fingerprintModel(model: string): Promise<string> {

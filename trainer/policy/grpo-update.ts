@@ -75,7 +75,7 @@ async function prepare(learner: Learner, rows: readonly Row[], settings: UpdateS
 async function gradient(learner: Learner, prepared: Prepared, maxTokens: number, settings: UpdateSettings, objective: PolicyObjective) {
   learner.zeroGradients();
   const total = { loss: 0, kl: 0, entropy: 0, clipped: 0, deviation: 0, maxDiff: 0 };
-  for (const batch of microBatches(prepared.rows, maxTokens)) {
+  for (const batch of microBatches(prepared.rows, maxTokens, learner.config)) {
     const { inputs, sampled } = batchInputs(batch, prepared, settings, objective);
     const result = await learner.backward(batch, objective, inputs);
     const seen = observe(batch, inputs, sampled, result, settings);

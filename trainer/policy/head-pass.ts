@@ -32,7 +32,7 @@ export class HeadPass {
     return this.#run(batch, { kind: 'logprobs' }, { perToken: {}, scalars: {} }, hidden, weights, null);
   }
 
-  /** Writes the gradient by `hidden` to the rows of `dHidden` that predict a trained token. */
+  /** Adds the gradient by `hidden` to the rows of `dHidden` that predict trained tokens. */
   async backward(batch: MicroBatch, objective: LossObjective, inputs: ObjectiveInputs, hidden: Float32Array, dHidden: Float32Array, weights: Tensors, gradients: ParameterBlock, mode: 'write' | 'add'): Promise<TokenResults> {
     const target = { dHidden, gradients, mode };
     if (objective.kind === 'supervised' || objective.level === 'token') return this.#run(batch, objective, inputs, hidden, weights, target);
@@ -77,7 +77,7 @@ export class HeadPass {
       if (!target) continue;
       results.loss += Number(result['loss']?.data[0]);
       const gradient = floats(result, gradientOf('hidden'));
-      each((row, at) => target.dHidden.set(gradient.subarray(row, row + width), at));
+      each((row, at) => { for (let i = 0; i < width; i++) target.dHidden[at + i] = (target.dHidden[at + i] as number) + (gradient[row + i] as number); });
     }
     return results;
   }
@@ -97,8 +97,7 @@ export class HeadPass {
   }
 
   async #coefficients({ shape: { trained }, sequence, origins }: MicroBatch, objective: PolicyObjective, inputs: ObjectiveInputs, token: TokenResults) {
-    const sequences = new Set(sequence.subarray(0, origins.length)).size;
-    const session = await this.#sessions.get(JSON.stringify({ sequences, trained, objective }), () => lossGraph({ sequences, trained }, objective));
+    const session = await this.#sessions.get(JSON.stringify({ trained, objective }), () => lossGraph(trained, objective));
     const result = await session.run({
       ...objectiveFeeds({ ...inputs, perToken: { ...inputs.perToken, logprob: token.logprob, entropy: token.entropy } }, 0, trained),
       sequence: wrap('int32', [trained], sequence),

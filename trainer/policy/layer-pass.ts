@@ -7,7 +7,7 @@ import type { Frozen } from '../models/policy-weights.ts';
 import type { ParameterBlock } from '../models/weights.ts';
 import { HeadPass } from './head-pass.ts';
 import type { MicroBatch } from './micro-batches.ts';
-import type { LossObjective, ObjectiveInputs, Pass, TokenResults } from './pass.ts';
+import { placeFeeds, type LossObjective, type ObjectiveInputs, type Pass, type TokenResults } from './pass.ts';
 import { SessionCache, type EngineOptions } from './sessions.ts';
 import { Workspace } from './workspace.ts';
 
@@ -78,7 +78,7 @@ export class LayerPass implements Pass {
       const kind = this.#kind(layer, batch, keep !== 'residuals', false);
       const session = await this.#sessions.get(`forward ${kind.key}`, () => kind.graphs.forward);
       await session.run(
-        { x: wrap('float32', shape, at(layer)), ...this.#parameters(session, kind, layer, weights) },
+        { x: wrap('float32', shape, at(layer)), ...placeFeeds(batch), ...this.#parameters(session, kind, layer, weights) },
         { y: wrap('float32', shape, at(layer + 1)), ...this.#residuals(kind, layer) },
       );
     }
@@ -92,7 +92,7 @@ export class LayerPass implements Pass {
     const own = [...gradients.tensors].filter(([name]) => name.startsWith(layerPrefix(layer)));
     const as = (name: string) => kind.prefix + name.slice(layerPrefix(layer).length);
     await session.run({
-      x: wrap('float32', shape, this.#memory.take(`x ${layer}`, dy.length)), dy: wrap('float32', shape, dy),
+      x: wrap('float32', shape, this.#memory.take(`x ${layer}`, dy.length)), dy: wrap('float32', shape, dy), ...placeFeeds(batch),
       ...this.#parameters(session, kind, layer, weights), ...this.#residuals(kind, layer),
       ...(mode === 'add' ? Object.fromEntries(own.map(([name, tensor]) => [sumOf(as(name)), tensor])) : {}),
     }, { dx: wrap('float32', shape, dx), ...Object.fromEntries(own.map(([name, tensor]) => [gradientOf(as(name)), tensor])) });

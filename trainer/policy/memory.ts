@@ -10,6 +10,9 @@ const bytesPerNumber = Float32Array.BYTES_PER_ELEMENT;
 /** Micro-batches that need more are run layer by layer. */
 export const wholeGraphLimit = 512 * 2 ** 20;
 
+/** The estimate takes rows to be this long, in tokens; packing does not go beyond what that needs. Longer rows need more for their attention. */
+export const rowLength = 512;
+
 /** About what a micro-batch needs as one graph besides weights and gradients, in bytes: every activation of every layer, and four tensors of logits. */
 export function wholeGraphBytes({ layers, hidden, heads, intermediate, vocab }: DecoderConfig, { batch, length, trained }: MicroBatchShape): number {
   const perToken = layers * (10 * hidden + 5 * intermediate + 2 * heads * length);

@@ -10,10 +10,13 @@ import type { OutputFormat } from './output-format.ts';
 import type { SampledToken, SampleRequest } from './sampler.ts';
 
 /** What the worker is started with. */
-export interface WorkerOptions { folder: string; provider: Provider; providerReason: string; threads: number; lora: LoraStart | null }
+export interface WorkerOptions { folder: string; provider: Provider; providerReason: string; threads: number; lora: LoraStart | AdapterStart | null }
 
 /** Factors to train, drawn from a seed, beside a frozen model that is kept in `base`. */
 export interface LoraStart extends LoraSettings { seed: number; base: BaseType }
+
+/** The factors of the adapter in a folder (PEFT's layout) to go on from, beside such a model. */
+export interface AdapterStart { adapter: string; base: BaseType }
 
 /** Calls that are answered once. */
 export interface PolicyCalls {

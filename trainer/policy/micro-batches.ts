@@ -1,6 +1,9 @@
+import type { DecoderConfig } from '../models/decoder-config.ts';
 import type { MicroBatchShape } from '../models/training-graph.ts';
+import { cheapestLayout, type Part } from './layout.ts';
+import { RowTrie, spans } from './packed-rows.ts';
 
-/** What a micro-batch is cut from. `mask[0]` must be 0: nothing predicts the first token. */
+/** What a micro-batch is made of. `mask[0]` must be 0: nothing predicts the first token. */
 export interface TokenRow {
   tokens: ArrayLike<number>;
   mask: ArrayLike<number>;
@@ -11,18 +14,22 @@ export interface TokenRow {
 
 export type AllowedTokens = ReadonlyMap<number, Uint32Array>;
 
-/** Rows of one forward pass, padded on the right, and where each trained token comes from. */
+/** Packed rows of one forward pass, padded on the right, and where each trained token comes from. */
 export interface MicroBatch {
   shape: MicroBatchShape;
   /** [B, T] */
   tokens: Int32Array;
-  /** [N] flat index of the hidden state that predicts the token; 0 for padding. */
+  /** [B, T] place of each token in its own row; 0 for padding. */
+  positionIds: Int32Array;
+  /** [B, T] which tokens see it, see `causalAttention`. */
+  subtreeEnd: Int32Array;
+  /** [N] flat index of the hidden state that predicts the token; 0 for padding. Rows with a common prefix share it. */
   position: Int32Array;
   /** [N] the token predicted; 0 for padding. */
   target: Int32Array;
   /** [N] 1 / temperature of the token's row; 1 for padding. */
   inverseTemperature: Float32Array;
-  /** [N] row of the micro-batch that the token is in; 0 for padding. */
+  /** [N] which of the micro-batch's rows the token is of, before packing; 0 for padding. */
   sequence: Int32Array;
   /** For each real trained token, in order: index of its row and position in it. */
   origins: { row: number; at: number }[];
@@ -31,72 +38,79 @@ export interface MicroBatch {
 }
 
 /**
- * Cuts rows into micro-batches of at most `maxTokens` tokens (one row at least), padding included. Rows are sorted by length, so that little is
- * padding, and shapes come from a small set, because each shape is a compiled session. Masks decide what is trained, never token values: an
- * end-of-sequence token that was sampled is trained although padding has the same id.
+ * Cuts rows into micro-batches of at most `maxTokens` tokens (one row at least), padding included. Rows are packed: several stand in one row of the
+ * micro-batch, what they have in common at the beginning is there once, and what follows the last trained token is left out. The layout is that of least work.
+ * Masks decide what is trained, never token values: an end-of-sequence token that was sampled is trained although padding has the same id.
  */
-export function microBatches(rows: readonly TokenRow[], maxTokens: number): MicroBatch[] {
-  const order = rows.map((_, i) => i).filter((i) => trainedCount(rows[i] as TokenRow) > 0);
-  order.sort((a, b) => (rows[b] as TokenRow).tokens.length - (rows[a] as TokenRow).tokens.length || a - b);
-  const batches: MicroBatch[] = [];
-  for (let start = 0; start < order.length;) {
-    const length = lengthBucket((rows[order[start] as number] as TokenRow).tokens.length);
-    const capacity = Math.max(1, Math.floor(maxTokens / length));
-    const members = order.slice(start, start + capacity);
-    batches.push(assemble(rows, members, Math.min(capacity, powerOfTwoFrom(members.length)), length));
-    start += members.length;
-  }
-  return batches;
+export function microBatches(rows: readonly TokenRow[], maxTokens: number, config: DecoderConfig): MicroBatch[] {
+  const members = rows.flatMap((source, row) => (lastTrained(source) > 0 ? [{ row, source }] : []));
+  const trie = new RowTrie(members.map(({ source }) => Array.from({ length: lastTrained(source) }, (_, at) => source.tokens[at] as number)));
+  return cheapestLayout(trie, maxTokens, config).map((part) => assemble(members, trie, part));
 }
 
-/** Row lengths are rounded up to these: steps of 32, above 256 an eighth to a quarter of the length. */
-export function lengthBucket(length: number): number {
-  const step = Math.max(32, 2 ** (Math.ceil(Math.log2(length)) - 3));
-  return Math.ceil(length / step) * step;
-}
-
-function assemble(rows: readonly TokenRow[], members: readonly number[], batch: number, length: number): MicroBatch {
-  const origins: MicroBatch['origins'] = [];
+function assemble(members: readonly { row: number; source: TokenRow }[], trie: RowTrie, { batch, length, packed }: Part): MicroBatch {
   const tokens = new Int32Array(batch * length);
-  members.forEach((row, b) => {
-    const { tokens: ids, mask } = rows[row] as TokenRow;
-    tokens.set(Array.from(ids), b * length);
-    for (let at = 1; at < ids.length; at++) if (mask[at]) origins.push({ row, at });
+  const positionIds = new Int32Array(batch * length);
+  const subtreeEnd = Int32Array.from(tokens, (_, i) => (i % length) + 1);
+  const trained: { row: number; at: number; source: TokenRow; position: number; sequence: number }[] = [];
+  let sequence = 0;
+  packed.forEach((packedRow, b) => {
+    const places = spans(packedRow);
+    for (const [{ row, from, end }, { start, subtreeEnd: last }] of places) {
+      for (let at = from; at < end; at++) {
+        const i = b * length + start + at - from;
+        tokens[i] = members[row]?.source.tokens[at] as number;
+        positionIds[i] = at;
+        subtreeEnd[i] = last;
+      }
+    }
+    for (const member of packedRow.rows) {
+      const { row, source } = members[member] as { row: number; source: TokenRow };
+      for (const node of trie.path(member)) {
+        const first = b * length + (places.get(node)?.start as number) - node.from;
+        for (let at = node.from + 1; at <= node.end; at++) if (source.mask[at]) trained.push({ row, at, source, position: first + at - 1, sequence });
+      }
+      sequence++;
+    }
   });
-  const trained = [4, 2, 1].map((part) => Math.ceil((batch * length) / part)).find((n) => n >= origins.length) as number;
-  const position = new Int32Array(trained);
-  const target = new Int32Array(trained);
-  const inverseTemperature = new Float32Array(trained).fill(1);
-  const sequence = new Int32Array(trained);
-  const slot = new Map(members.map((row, b) => [row, b]));
-  origins.forEach(({ row, at }, n) => {
-    const source = rows[row] as TokenRow;
-    sequence[n] = slot.get(row) as number;
-    position[n] = sequence[n] * length + at - 1;
+
+  const count = padded(trained.length, batch * length);
+  const position = new Int32Array(count);
+  const target = new Int32Array(count);
+  const inverseTemperature = new Float32Array(count).fill(1);
+  const sequences = new Int32Array(count);
+  trained.forEach(({ at, source, ...token }, n) => {
+    position[n] = token.position;
+    sequences[n] = token.sequence;
     target[n] = source.tokens[at] as number;
     // Greedy tokens (temperature 0) carry their log-probability at temperature 1.
     inverseTemperature[n] = source.temperature > 0 ? 1 / source.temperature : 1;
   });
-  return { shape: { batch, length, trained }, tokens, position, target, inverseTemperature, sequence, origins, allowed: allowedOf(rows, origins) };
+  const origins = trained.map(({ row, at }) => ({ row, at }));
+  const masks = trained.map(({ source, at }) => source.allowed?.get(at));
+  const allowed = masks.some((mask) => mask) ? masks : null;
+  return { shape: { batch, length, trained: count }, tokens, positionIds, subtreeEnd, position, target, inverseTemperature, sequence: sequences, origins, allowed };
 }
 
-function allowedOf(rows: readonly TokenRow[], origins: MicroBatch['origins']): MicroBatch['allowed'] {
-  const allowed = origins.map(({ row, at }) => rows[row]?.allowed?.get(at));
-  return allowed.some((mask) => mask) ? allowed : null;
+/** Trained tokens are padded to a quarter, a half, the whole, the double … of the tokens: rows that have trained tokens in common have more of them than there are tokens. */
+function padded(trained: number, tokens: number): number {
+  const parts = 2 ** Math.max(-2, Math.ceil(Math.log2(trained / tokens)));
+  return Math.ceil(tokens * parts);
 }
 
 /** Tokens of the longest row. */
 export function longestRow(rows: readonly { tokens: ArrayLike<number> }[]): number { return rows.reduce((most, { tokens }) => Math.max(most, tokens.length), 0); }
 
 /** Trained tokens of all rows. */
-export function trainedTokens(rows: readonly Pick<TokenRow, 'tokens' | 'mask'>[]): number { return rows.reduce((sum, row) => sum + trainedCount(row), 0); }
-
-function trainedCount({ tokens, mask }: Pick<TokenRow, 'tokens' | 'mask'>): number {
-  let count = 0;
-  for (let at = 1; at < tokens.length; at++) if (mask[at]) count++;
-  return count;
+export function trainedTokens(rows: readonly Pick<TokenRow, 'tokens' | 'mask'>[]): number {
+  return rows.reduce((sum, { tokens, mask }) => {
+    for (let at = 1; at < tokens.length; at++) if (mask[at]) sum++;
+    return sum;
+  }, 0);
 }
 
-function powerOfTwoFrom(n: number): number {
-  return 2 ** Math.ceil(Math.log2(n));
+/** Position of the last trained token, 0: none. */
+function lastTrained({ tokens, mask }: TokenRow): number {
+  for (let at = tokens.length - 1; at > 0; at--) if (mask[at]) return at;
+  return 0;
 }

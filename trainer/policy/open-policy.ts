@@ -6,7 +6,7 @@ import { fetchModel, type FetchOptions } from '../models/hub/fetch-model.ts';
 import type { ChatBackend } from '../protocol/chat.ts';
 import type { DpoMetrics, ExampleSettings, Policy, PolicyInfo, PreferencePair, ScoredRow, SftMetrics, TrainRow, UpdateMetrics, UpdateSettings } from '../protocol/policy.ts';
 import { PolicyBackend } from './chat-backend.ts';
-import type { LoraStart } from './messages.ts';
+import type { AdapterStart, LoraStart } from './messages.ts';
 import { PolicyClient } from './policy-client.ts';
 import { chooseProvider } from './provider/choose.ts';
 
@@ -15,8 +15,8 @@ export interface OpenPolicyOptions extends FetchOptions {
   threads?: number;
   /** Default: the fastest that computes right here, measured once for models of this width. */
   provider?: Provider | undefined;
-  /** Trains low-rank factors beside the model, which stays as it is. Default: the model itself is trained. */
-  lora?: LoraStart | null;
+  /** Trains low-rank factors beside the model, which stays as it is: new ones, or those of an adapter. Default: the model itself is trained. */
+  lora?: LoraStart | AdapterStart | null;
   /** Seeds the requests that come without a seed, in order of arrival. Default: random. */
   seed?: number;
 }

@@ -29,6 +29,11 @@ export function objectiveFeeds({ perToken, scalars }: ObjectiveInputs, start: nu
   };
 }
 
+/** What attention needs to know of the tokens [B, T]. */
+export function placeFeeds({ shape: { batch, length }, positionIds, subtreeEnd }: MicroBatch): Record<string, Tensor> {
+  return { position_ids: wrap('int32', [batch, length], positionIds), subtree_end: wrap('int32', [batch, length], subtreeEnd) };
+}
+
 /** What the output layer needs of tokens `start` … `start + count`. */
 export function tokenFeeds({ target, inverseTemperature }: MicroBatch, start: number, count: number): Record<string, Tensor> {
   return { target: wrap('int32', [count], part(target, start, count)), inv_temperature: wrap('float32', [count], part(inverseTemperature, start, count, 1)) };

@@ -7,7 +7,7 @@ import { longestRow, microBatches, type TokenRow } from './micro-batches.ts';
 export async function rowLogprobs(learner: Learner, rows: readonly TokenRow[], maxTokens: number, weights: ParameterBlock = learner.weights): Promise<Float32Array[]> {
   const results = rows.map(({ tokens }) => new Float32Array(tokens.length));
   await learner.fitting(maxTokens, longestRow(rows), async (fitting) => {
-    for (const batch of microBatches(rows, fitting)) {
+    for (const batch of microBatches(rows, fitting, learner.config)) {
       const logprobs = await learner.logprobs(batch, weights);
       batch.origins.forEach(({ row, at }, n) => { (results[row] as Float32Array)[at] = logprobs[n] as number; });
     }

@@ -59,7 +59,7 @@ export async function supervisedStep(learner: Learner, rows: readonly Supervised
   const total = await learner.fitting(settings.micro_batch_tokens, longestRow(rows), async (maxTokens) => {
     learner.zeroGradients();
     const sum = { loss: 0, entropy: 0 };
-    for (const part of microBatches(rows.map((row) => ({ ...row, temperature: 1 })), maxTokens)) {
+    for (const part of microBatches(rows.map((row) => ({ ...row, temperature: 1 })), maxTokens, learner.config)) {
       const weight = new Float32Array(part.origins.length).fill(1 / tokens);
       const { loss, entropy } = await learner.backward(part, { kind: 'supervised' }, { perToken: { weight }, scalars: {} });
       sum.loss += loss;

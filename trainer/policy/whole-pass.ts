@@ -6,7 +6,7 @@ import { trainingGraph, type MicroBatchShape, type Objective } from '../models/t
 import type { Frozen } from '../models/policy-weights.ts';
 import type { ParameterBlock } from '../models/weights.ts';
 import type { MicroBatch } from './micro-batches.ts';
-import { objectiveFeeds, tokenFeeds, type LossObjective, type ObjectiveInputs, type Pass, type TokenResults } from './pass.ts';
+import { objectiveFeeds, placeFeeds, tokenFeeds, type LossObjective, type ObjectiveInputs, type Pass, type TokenResults } from './pass.ts';
 import { SessionCache, type EngineOptions } from './sessions.ts';
 
 /** The whole model as one graph: the fastest way for small models. */
@@ -48,6 +48,7 @@ function feeds(batch: MicroBatch, weights: Tensors): Tensors {
     ...weights,
     tokens: wrap('int32', [rows, length], batch.tokens),
     position: wrap('int32', [trained], batch.position),
+    ...placeFeeds(batch),
     ...tokenFeeds(batch, 0, trained),
   };
 }

@@ -12,7 +12,7 @@ export const ModelConfig = z.strictObject({
   name: z.string().optional().describe('Model name at the endpoint.'),
   api_key_env: z.string().optional().describe("Name of the environment variable that holds the endpoint's key."),
   ...loraSettings,
-}).refine((model) => (model.path === undefined) !== (model.endpoint === undefined), { message: 'give either "path" (local policy) or "endpoint" (a server), not both' });
+}).refine((model) => (model.path === undefined && model.lora_adapter_path === undefined) !== (model.endpoint === undefined), { message: 'give either "path" (local policy; "lora_adapter_path" may stand for it) or "endpoint" (a server), not both' });
 export type ModelConfig = z.infer<typeof ModelConfig>;
 
 export const DataConfig = z.strictObject({

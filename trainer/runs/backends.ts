@@ -4,7 +4,7 @@ import type { TrainConfig } from '../protocol/config.ts';
 import type { ChosenModel } from '../protocol/endpoints.ts';
 import { messageOf, TrainerError } from '../protocol/errors.ts';
 import type { Policy } from '../protocol/policy.ts';
-import { namedModel } from '../policy/named-model.ts';
+import { configuredModel, namedAdapter, namedModel } from '../policy/named-model.ts';
 import { openPolicy, type OpenPolicyOptions } from '../policy/open-policy.ts';
 import { describeChoice } from '../policy/provider/choose.ts';
 import type { Provider } from '../protocol/providers.ts';
@@ -12,7 +12,7 @@ import { notice, type RunContext, type Session } from './session.ts';
 
 /** A model as a request names it, with nothing left to look up. */
 export type ModelSource =
-  | { kind: 'policy'; folder: string; threads: number | undefined; provider: Provider | undefined }
+  | { kind: 'policy'; folder: string; threads: number | undefined; provider: Provider | undefined; lora?: OpenPolicyOptions['lora'] }
   | { kind: 'endpoint'; url: string; model: string | null; apiKey: string | null }
   /** Of the editor that asks for the run. */
   | { kind: 'editor'; name: string; backend: ChatBackend };
@@ -22,7 +22,9 @@ export interface EditorModels { backend(model: { id: string; name: string }): Ch
 
 /** The `model` of a configuration whose paths are relative to `folder`. */
 export function modelOfConfig({ model, threads, provider }: Pick<TrainConfig, 'model' | 'threads' | 'provider'>, folder: string): ModelSource {
-  if (model.path !== undefined) return { kind: 'policy', folder: namedModel(model.path, folder), threads, provider };
+  const local = configuredModel(model, folder);
+  const lora = model.lora_adapter_path === undefined ? null : { adapter: namedAdapter(model.lora_adapter_path, folder), base: model.base_dtype };
+  if (local !== null) return { kind: 'policy', folder: local, threads, provider, lora };
   const apiKey = model.api_key_env === undefined ? null : process.env[model.api_key_env] ?? null;
   if (model.api_key_env !== undefined && apiKey === null) throw new TrainerError('environment', `The environment variable ${model.api_key_env}, which model.api_key_env names, is not set. Set it to the key of ${model.endpoint}.`);
   return { kind: 'endpoint', url: model.endpoint!, model: model.name ?? null, apiKey }; // the schema demands one of the two

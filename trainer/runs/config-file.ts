@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { TrainConfig } from '../protocol/config.ts';
 import { messageOf, TrainerError, whyUnreadable } from '../protocol/errors.ts';
 import { JsonTextError, parseJsonText } from '../protocol/json-text.ts';
-import { loraRates } from '../protocol/lora-config.ts';
+import { adapterSettings, loraRates, loraSettings } from '../protocol/lora-config.ts';
 import { nearest } from './nearest.ts';
 
 export const configFileName = 'agent-trainer.json';
@@ -34,7 +34,7 @@ export function checkConfig(value: unknown, source: string): TrainConfig {
   if (sampling.temperature === 0) throw new TrainerError('bad_input', `${source}: sampling.temperature is 0, and greedy rollouts of a task are all the same: training needs a temperature above 0, best 1.`);
   if ((sampling.top_p ?? 1) < 1 || (sampling.top_k ?? 0) > 0) throw new TrainerError('bad_input', `${source}: sampling.top_p and sampling.top_k must be off (1 and 0) in training, because the trainer learns on the whole distribution.`);
   for (const name of ['grpo', 'sft', 'dpo'] as const) checkExpression(`${name}.agent_match`, parsed.data[name]?.agent_match, source);
-  if (parsed.data.model.base_dtype !== 'float32' && parsed.data.model.lora_rank === 0) throw new TrainerError('bad_input', `${source}: model.base_dtype "${parsed.data.model.base_dtype}" is for a model that stays as it is: give a model.lora_rank, or leave it out.`);
+  checkLora(parsed.data.model, source);
   const { algorithm } = parsed.data;
   if (algorithm === 'grpo') checkGrpo(parsed.data, source);
   else if (!parsed.data[algorithm]) throw new TrainerError('bad_input', `${source}: "algorithm" is "${algorithm}", which learns from examples: give "${algorithm}": {"data": ...}.`);
@@ -43,9 +43,16 @@ export function checkConfig(value: unknown, source: string): TrainConfig {
   return parsed.data;
 }
 
+function checkLora(model: TrainConfig['model'], source: string): void {
+  const defaults = z.object(loraSettings).parse({});
+  const given = model.lora_adapter_path === undefined ? undefined : adapterSettings.find((name) => JSON.stringify(model[name]) !== JSON.stringify(defaults[name]));
+  if (given !== undefined) throw new TrainerError('bad_input', `${source}: model.${given} is that of the adapter in model.lora_adapter_path: leave it out. To train new factors beside the model with the adapter in it, give the adapter's folder as model.path instead.`);
+  if (model.base_dtype !== 'float32' && model.lora_rank === 0 && model.lora_adapter_path === undefined) throw new TrainerError('bad_input', `${source}: model.base_dtype "${model.base_dtype}" is for a model that stays as it is: give a model.lora_rank, or leave it out.`);
+}
+
 /** With LoRA a learning rate that is not given is another one. An algorithm that is none stays for the schema to refuse. */
 function withLoraRates(value: unknown): unknown {
-  if (!isObject(value) || !isObject(value['model']) || !(Number(value['model']['lora_rank']) > 0)) return value;
+  if (!isObject(value) || !isObject(value['model']) || !(Number(value['model']['lora_rank']) > 0 || typeof value['model']['lora_adapter_path'] === 'string')) return value;
   const algorithm = z.enum(['grpo', 'sft', 'dpo']).default('grpo').safeParse(value['algorithm']).data;
   return algorithm === undefined ? value : deepMerge({ [algorithm]: { lr: loraRates[algorithm] } }, value);
 }

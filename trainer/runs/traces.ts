@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { creditCalls } from '../adapter/credit.ts';
 import { toTransitions } from '../adapter/transitions.ts';
 import { creditAdvantages } from '../algorithms/credit-advantages.ts';
-import { namedModel } from '../policy/named-model.ts';
+import { configuredModel } from '../policy/named-model.ts';
 import { tokenTexts } from '../policy/token-texts.ts';
 import { GrpoConfig } from '../protocol/grpo-config.ts';
 import type { CallTokens, CreditRule, CreditSettings, TraceCredit } from '../protocol/credit.ts';
@@ -16,7 +16,7 @@ import { runFolder } from './session.ts';
 
 /** The parts of a stored run's configuration that a trace needs; each kind of run writes its own. */
 const KnownConfig = z.looseObject({
-  model: z.looseObject({ path: z.string().optional(), kind: z.string().optional(), folder: z.string().optional() }).optional(),
+  model: z.looseObject({ path: z.string().optional(), lora_adapter_path: z.string().optional(), kind: z.string().optional(), folder: z.string().optional() }).optional(),
   policy: z.looseObject({ kind: z.string(), folder: z.string().optional() }).optional(), // of evaluations
   origin: z.looseObject({ folder: z.string() }).optional(),
   grpo: z.looseObject({}).optional(),
@@ -113,7 +113,8 @@ export class Traces {
     const config = configOf(run_id === null ? undefined : this.#store.getRun(run_id));
     const { model, policy, origin } = config ?? {};
     for (const source of [model, policy]) if (source?.kind === 'policy' && source.folder !== undefined) return source.folder;
-    if (model?.path !== undefined) return namedModel(model.path, origin?.folder ?? this.#workspace);
+    const local = model && configuredModel(model, origin?.folder ?? this.#workspace);
+    if (local) return local;
     throw new TrainerError('not_found', 'The tokens of this run are those of a model server, whose tokenizer is not here. They can be shown as ids only.');
   }
 

@@ -38,10 +38,12 @@ const Origin = z.object({
   examples: z.string().nullable().default(null),
   /** Of the model it began with; null until it has been read. */
   model: z.string().nullable().default(null),
+  /** Of the adapter it began with; null until it has been read, and where there is none. */
+  adapter: z.string().nullable().default(null),
 });
 type Origin = z.infer<typeof Origin>;
 
-interface TrainPlan { config: TrainConfig; origin: Origin; agent: AgentSpec; policyFolder: string }
+interface TrainPlan { config: TrainConfig; origin: Origin; agent: AgentSpec; policyFolder: string; lora: OpenPolicyOptions['lora'] }
 
 /** Where a run keeps its checkpoints; `folder` is the run's. */
 export function checkpointFolder(folder: string): string {
@@ -53,7 +55,7 @@ export function prepareTrain(request: StartRun, workspace: string): Prepared {
   if (request.config_path === undefined) throw new TrainerError('bad_input', 'A train run needs "config_path": an agent-trainer.json.');
   const seed = request.seed === undefined ? {} : { seed: request.seed };
   const { config, folder } = loadConfig(path.resolve(workspace, request.config_path), { ...request.overrides, ...seed });
-  return prepared({ config, origin: { folder, fingerprint: null, examples: null, model: null } }, workspace);
+  return prepared({ config, origin: { folder, fingerprint: null, examples: null, model: null, adapter: null } }, workspace);
 }
 
 /** The rest of an earlier training run, with the configuration it began with. Throws TrainerError when it cannot go on. */
@@ -69,7 +71,7 @@ function prepared({ config, origin }: { config: TrainConfig; origin: Origin }, w
   const agent = resolveAgent(config.agent, origin.folder);
   const model = modelOfConfig(config, origin.folder);
   if (model.kind !== 'policy') throw new TrainerError('bad_input', 'Training changes the weights of a local policy: give "model.path" (a folder in Hugging Face layout) instead of "model.endpoint", which serves dry runs and evaluations.');
-  const plan: TrainPlan = { config, origin, agent, policyFolder: model.folder };
+  const plan: TrainPlan = { config, origin, agent, policyFolder: model.folder, lora: model.lora ?? loraOf(config) };
   return { agent: agentName(agent, workspace), config: { ...config, origin }, execute: (session) => executeTrain(session, plan) };
 }
 
@@ -82,12 +84,13 @@ async function executeTrain(session: Session, plan: TrainPlan): Promise<TrainRes
   const { train_batch_size } = config.grpo;
   if (config.algorithm === 'grpo' && data.train.length < train_batch_size) notice(session, 'warning', `There are ${data.train.length} training tasks, fewer than grpo.train_batch_size (${train_batch_size}): every step uses all of them.`);
 
-  return withPolicy(session, run_id, { folder: plan.policyFolder, threads: config.threads, provider: config.provider, lora: loraOf(config) }, async ({ modelName, policy }) => {
+  return withPolicy(session, run_id, { folder: plan.policyFolder, threads: config.threads, provider: config.provider, lora: plan.lora }, async ({ modelName, policy }) => {
     const examples = await loadExampleSet(config, { store: session.store, folder: plan.origin.folder, model: plan.policyFolder, validation: data.validation });
     for (const message of examples?.notices ?? []) notice(session, 'info', message);
-    if (config.model.lora_rank > 0) notice(session, 'info', describeLora(config.model, policy.info));
+    if (plan.lora) notice(session, 'info', describeLora(config.model, policy.info));
     await noticeMemory(session, plan, policy.info.trainable_parameters);
-    rememberOrigin(session, plan, { fingerprint: data.fingerprint, examples: examples?.fingerprint ?? null, model: await fingerprintModel(plan.policyFolder) });
+    const adapter = plan.lora && 'adapter' in plan.lora ? await fingerprintModel(plan.lora.adapter) : null;
+    rememberOrigin(session, plan, { adapter, fingerprint: data.fingerprint, examples: examples?.fingerprint ?? null, model: await fingerprintModel(plan.policyFolder) });
     return withAgents(session, plan.agent, config.runner, () => modelName, async (signal) => {
       const { before, after, step } = await train({ ...session, signal }, config, data, policy, examples?.set ?? null);
       const comparison = compare(before.scores, after.scores, config.seed);
@@ -170,18 +173,20 @@ async function noticeMemory(session: Session, { config, policyFolder }: TrainPla
   notice(session, fits ? 'info' : 'warning', message);
 }
 
-function describeLora({ lora_rank, target_modules, base_dtype }: TrainConfig['model'], { parameters, trainable_parameters }: Policy['info']): string {
+function describeLora({ lora_rank, lora_adapter_path, target_modules, base_dtype }: TrainConfig['model'], { parameters, trainable_parameters }: Policy['info']): string {
   const millions = (count: number) => (count / 1e6).toPrecision(3);
-  return `LoRA of rank ${lora_rank} on ${target_modules === 'all-linear' ? 'all linear layers' : target_modules.join(', ')}: ${millions(trainable_parameters)} million parameters are trained, beside the model's ${millions(parameters)} million${base_dtype === 'float32' ? '' : `, whose linear layers are kept in ${base_dtype}`}.`;
+  const factors = lora_adapter_path === undefined ? `LoRA of rank ${lora_rank} on ${target_modules === 'all-linear' ? 'all linear layers' : target_modules.join(', ')}` : `LoRA, going on from the adapter in ${lora_adapter_path}`;
+  return `${factors}: ${millions(trainable_parameters)} million parameters are trained, beside the model's ${millions(parameters)} million${base_dtype === 'float32' ? '' : `, whose linear layers are kept in ${base_dtype}`}.`;
 }
 
 /** Notes what the run is made from. Throws TrainerError 'conflict' when that has changed since it began. */
-function rememberOrigin(session: Session, { config, origin }: TrainPlan, now: { fingerprint: string; examples: string | null; model: string }): void {
+function rememberOrigin(session: Session, { config, origin, policyFolder }: TrainPlan, now: { fingerprint: string; examples: string | null; model: string; adapter: string | null }): void {
   const require = (what: string, before: string | null, after: string | null): void => {
     if (before !== null && before !== after) throw new TrainerError('conflict', `${what} changed since run ${session.run_id} began, so it cannot go on. Put the old one back, or start a new run.`);
   };
   require(`The tasks in ${config.data.train} have`, origin.fingerprint, now.fingerprint);
   require(`The examples of ${config.algorithm}.data have`, origin.examples, now.examples);
-  require(`The model in ${config.model.path} has`, origin.model, now.model);
+  require(`The model in ${config.model.path ?? policyFolder} has`, origin.model, now.model);
+  require(`The adapter in ${config.model.lora_adapter_path} has`, origin.adapter, now.adapter);
   session.store.updateRun(session.run_id, { config: { ...config, origin: { ...origin, ...now } } });
 }

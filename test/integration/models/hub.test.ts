@@ -123,7 +123,7 @@ describe('models of the Hugging Face hub', () => {
     const place = path.join(folder, 'adapter');
     mkdirSync(place);
     await writeAdapter(place, adapter, 'owner/name');
-    assert.throws(() => namedModel(place, '/'), /holds a LoRA adapter and no config.json\. Copy config.json/);
+    assert.throws(() => namedModel(place, '/'), /holds a LoRA adapter and no config.json\. Name it as model.lora_adapter_path .* or copy config.json/);
     for (const name of ['config.json', 'tokenizer.json', 'tokenizer_config.json']) copyFileSync(path.join(folder, 'origin', name), path.join(place, name));
     assert.equal(namedModel(place, '/'), place);
     const merged = await loadModel(place);

@@ -128,6 +128,20 @@ describe('training runs', function () {
     assert.deepEqual(weights(b.checkpoint), weights(a.checkpoint));
     assert.notDeepEqual(weights(a.checkpoint), weights(path.join(made.folder, 'policy')));
     assert.deepEqual(readdirSync(path.join(a.checkpoint, 'adapter')), ['adapter_config.json', 'adapter_model.safetensors']);
+
+    // Another run goes on from that adapter, beside the model it names.
+    const further = await workspace({ model: { lora_adapter_path: path.join(a.checkpoint, 'adapter') }, grpo: { ...config.grpo, steps: 1, lr: 1e-2, kl_loss_coef: 0.05 } });
+    const second = await open(further);
+    second.store.onEvent((event) => { if (event.type === 'notice') notices.push(event.message); });
+    const evaluated = await second.runs.wait(second.runs.start({ kind: 'dev', config_path: 'agent-trainer.json', limit: 2 }).run_id);
+    assert.equal(evaluated.status, 'succeeded', evaluated.error ?? '');
+    const continued = await train(second);
+    assert.ok(notices.some((message) => message.startsWith(`LoRA, going on from the adapter in ${a.checkpoint}`)), notices.join());
+    assert.deepEqual(TrainResult.parse(continued.result).before, a.after);
+    const [step] = second.store.listSteps(continued.run_id);
+    assert.ok(step!.logprob_max_diff! < 1e-4 && Math.abs(step!.kl!) < 1e-6, JSON.stringify(step));
+    const settingsOf = (run: string) => { const { base_model_name_or_path: base, ...rest } = JSON.parse(readFileSync(path.join(run, 'adapter', 'adapter_config.json'), 'utf8')) as Record<string, unknown>; return { base, rest }; };
+    assert.deepEqual(settingsOf(TrainResult.parse(continued.result).checkpoint), settingsOf(a.checkpoint));
   });
 
   const killed: Record<string, object> = {

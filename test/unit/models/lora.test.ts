@@ -14,6 +14,7 @@ import { trainingGraph } from '../../../trainer/models/training-graph.ts';
 import type { ParameterBlock } from '../../../trainer/models/weights.ts';
 import { loraTargets, targetsOf } from '../../../trainer/protocol/lora-config.ts';
 import { microBatches } from '../../../trainer/policy/micro-batches.ts';
+import { placeFeeds } from '../../../trainer/policy/pass.ts';
 import { frozenBase, randomFactors } from '../../fixtures/lora.ts';
 import { referenceLogprobs } from './reference.ts';
 import { engine, randomTokens, smallConfig, smallWeights } from './small-model.ts';
@@ -126,23 +127,27 @@ describe('adapter folders', () => {
     await assert.rejects(readAdapter(folder, { ...smallConfig, layers: 1 }), { code: 'bad_input', message: /layers\.1\..* belongs to no layer/ });
     change({ target_modules: ['q_proj', 'v_proj', 'down_proj'] });
     await assert.rejects(readAdapter(folder, smallConfig), { code: 'bad_input', message: /v_proj.lora_A.weight" is missing/ });
-    for (const [field, value] of Object.entries({ use_dora: true, bias: 'all', modules_to_save: ['lm_head'], rank_pattern: { q_proj: 4 }, peft_type: 'IA3' })) {
+    for (const [field, value] of Object.entries({ use_dora: true, bias: 'all', modules_to_save: ['lm_head'], rank_pattern: { q_proj: 4 }, peft_type: 'IA3', target_modules: '.*_proj' })) {
       await writeAdapter(folder, { settings, factors: randomFactors(smallConfig, settings) }, 'base');
       change({ [field]: value });
       await assert.rejects(readAdapter(folder, smallConfig), { code: 'bad_input', message: new RegExp(field) }, field);
     }
+    change({ target_modules: ['c_attn'] });
+    await assert.rejects(readAdapter(folder, smallConfig), { code: 'bad_input', message: /adapter_config.json: target_modules names "c_attn", which the model does not have/ });
+    change({ base_model_name_or_path: null });
+    await assert.rejects(adapterBase(folder), { code: 'bad_input', message: /base_model_name_or_path names no model/ });
   });
 });
 
 /** Log-probabilities of a row, and with `backward` the gradients of their negative sum. */
 async function run(config: DecoderConfig, weights: PolicyWeights, tokens: number[], backward: boolean): Promise<Record<string, Float32Array>> {
-  const [batch] = microBatches([{ tokens, mask: tokens.map((_, i) => (i > 0 ? 1 : 0)), temperature: 1 }], 64);
+  const [batch] = microBatches([{ tokens, mask: tokens.map((_, i) => (i > 0 ? 1 : 0)), temperature: 1 }], 64, config);
   const { shape, origins } = batch!;
   const session = await compile(trainingGraph(config, shape, { kind: backward ? 'supervised' : 'logprobs' }, weights.frozen), engine);
   const result = await session.run({
     ...weightFeeds(weights),
     tokens: wrap('int32', [shape.batch, shape.length], batch!.tokens),
-    position: wrap('int32', [shape.trained], batch!.position),
+    position: wrap('int32', [shape.trained], batch!.position), ...placeFeeds(batch!),
     target: wrap('int32', [shape.trained], batch!.target),
     inv_temperature: wrap('float32', [shape.trained], batch!.inverseTemperature),
     ...(backward ? { weight: wrap('float32', [shape.trained], Float32Array.from({ length: shape.trained }, (_, i) => (i < origins.length ? 1 : 0))) } : {}),

@@ -5,7 +5,7 @@ import type { KlType, PolicyObjective } from '../../../trainer/models/policy-los
 import { trainingGraph } from '../../../trainer/models/training-graph.ts';
 import type { ParameterBlock } from '../../../trainer/models/weights.ts';
 import { referenceLogits, softmax } from './reference.ts';
-import { engine, randomTokens, runRow, smallConfig, smallWeights } from './small-model.ts';
+import { engine, randomTokens, runRow, smallConfig, smallWeights, unpacked } from './small-model.ts';
 
 const base: PolicyObjective = { kind: 'grpo', kl: 'none', level: 'token', entropy: false };
 const clip = { clip_low: 0.2, clip_high: 0.28, clip_c: 3 };
@@ -18,7 +18,7 @@ async function run(weights: ParameterBlock, rows: { prompt: number; target: numb
   const result = await session.run({
     ...Object.fromEntries(weights.tensors),
     tokens: wrap('int32', [n, 2], Int32Array.from(rows.flatMap(({ prompt, target }) => [prompt, target]))),
-    position: int(rows.map((_, i) => 2 * i)), target: int(rows.map(({ target }) => target)),
+    ...unpacked(n, 2), position: int(rows.map((_, i) => 2 * i)), target: int(rows.map(({ target }) => target)),
     inv_temperature: wrap('float32', [n], new Float32Array(n).fill(1)),
     ...(sequence ? { sequence: int(sequence) } : {}),
     ...Object.fromEntries(Object.entries(perToken).map(([name, values]) => [name, wrap('float32', [n], Float32Array.from(values))])),

@@ -4,6 +4,7 @@ import { float32, int32 } from '../../../trainer/engine/tensor.ts';
 import { decoderConfig } from '../../../trainer/models/decoder-config.ts';
 import { trainingGraph } from '../../../trainer/models/training-graph.ts';
 import { initialParameters } from '../../../trainer/models/weights.ts';
+import { unpacked } from './small-model.ts';
 
 describe('models: repeatability', () => {
   it('gives the same bits for every gradient at every run, with two threads', async () => {
@@ -14,6 +15,7 @@ describe('models: repeatability', () => {
     const feeds = {
       ...Object.fromEntries(initialParameters(config, 1, 0.05).tensors),
       tokens: int32([batch, length], Array.from({ length: batch * length }, (_, i) => (i * 7919) % config.vocab)),
+      ...unpacked(batch, length),
       position: int32([trained], Array.from({ length: trained }, (_, i) => (i * 3) % (batch * length))),
       target: int32([trained], Array.from({ length: trained }, (_, i) => i % 1000)),
       inv_temperature: float32([trained], new Float32Array(trained).fill(1)),

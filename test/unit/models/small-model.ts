@@ -19,6 +19,12 @@ export function smallWeights(config: DecoderConfig = smallConfig, seed = 1, std 
   return weights;
 }
 
+/** What attention needs to know of rows that are a text each. */
+export function unpacked(batch: number, length: number) {
+  const each = (value: (i: number) => number) => wrap('int32', [batch, length], Int32Array.from({ length: batch * length }, (_, i) => value(i % length)));
+  return { position_ids: each((i) => i), subtree_end: each(() => length) };
+}
+
 export function randomTokens(length: number, seed: number, vocab = smallConfig.vocab): number[] {
   let state = seed * 7919 + 1;
   return Array.from({ length }, () => { state = (state * 48271) % 2147483647; return state % vocab; });
@@ -38,7 +44,7 @@ export async function runRow(options: {
   const result = await session.run({
     ...Object.fromEntries(weights.tensors),
     tokens: wrap('int32', [1, length], padded),
-    position: wrap('int32', [trained], Int32Array.from({ length: trained }, (_, i) => i)),
+    position: wrap('int32', [trained], Int32Array.from({ length: trained }, (_, i) => i)), ...unpacked(1, length),
     target: wrap('int32', [trained], Int32Array.from(tokens.slice(1))),
     inv_temperature: vector(Array<number>(trained).fill(1 / temperature)),
     ...Object.fromEntries(Object.entries(perToken).map(([name, values]) => [name, vector(values)])),

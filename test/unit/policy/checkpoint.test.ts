@@ -26,7 +26,7 @@ describe('checkpoints', () => {
   async function train(learner: Learner, steps: number): Promise<void> {
     for (let i = 0; i < steps; i++) {
       learner.zeroGradients();
-      for (const batch of microBatches(rows.map((row) => ({ ...row, temperature: 1 })), 1024)) {
+      for (const batch of microBatches(rows.map((row) => ({ ...row, temperature: 1 })), 1024, smallConfig)) {
         await learner.backward(batch, { kind: 'supervised' }, { perToken: { weight: new Float32Array(batch.origins.length).fill(1 / 26) }, scalars: {} });
       }
       await learner.step({ lr: 0.01, betas: [0.9, 0.95], weight_decay: 0.1, max_grad_norm: 1 });

@@ -59,7 +59,7 @@ describe('rows that were drawn under a format', () => {
       const all = await sampled(temperature);
       for (const logitsAtATime of [2 ** 24, vocab * 16]) {
         const pass = new LayerPass(smallConfig, null, engine, { recompute: false, logitsAtATime });
-        for (const batch of microBatches(all.map(({ row }) => row), 4096)) {
+        for (const batch of microBatches(all.map(({ row }) => row), 4096, smallConfig)) {
           const { logprob, entropy } = await pass.forward(batch, Object.fromEntries(weights.tensors));
           batch.origins.forEach(({ row, at }, n) => {
             assert.ok(Math.abs(logprob[n]! - all[row]!.logprobs[at]!) < 1e-4, `${logprob[n]} and ${all[row]!.logprobs[at]}`);
@@ -82,7 +82,7 @@ describe('rows that were drawn under a format', () => {
   for (const [name, objective] of Object.entries(objectives)) {
     it(`have the gradient of their loss, ${name}: central differences`, async () => {
       const rows = (await sampled(1)).map(({ row }) => row);
-      const [batch] = microBatches(rows, 4096);
+      const [batch] = microBatches(rows, 4096, smallConfig);
       const vary = (scale: number, shift = 0) => Float32Array.from(batch!.origins, (_, i) => scale * Math.sin(i * 1.7) + shift);
       const inputs: ObjectiveInputs = {
         perToken: { weight: vary(0.01, 0.02), advantage: vary(1), old_logprob: vary(0.3, -1), ref_logprob: vary(0.3, -1), ...(name === 'sequence level' ? { sequence_share: vary(0, 0.05) } : {}) },
@@ -109,7 +109,7 @@ describe('rows that were drawn under a format', () => {
     const run = async (given: TokenRow) => {
       const pass = new LayerPass(smallConfig, null, engine, { recompute: false });
       const gradients = allocateBlock(weights.tensors);
-      const [batch] = microBatches([given], 4096);
+      const [batch] = microBatches([given], 4096, smallConfig);
       const weight = new Float32Array(batch!.origins.length).fill(0.1);
       const { logprob, entropy } = await pass.backward(batch!, { kind: 'supervised' }, { perToken: { weight }, scalars: {} }, Object.fromEntries(weights.tensors), gradients, 'write');
       await pass.release();

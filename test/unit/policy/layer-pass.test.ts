@@ -47,7 +47,7 @@ async function outcome(pass: Pass, model: PolicyWeights, objective: LossObjectiv
   gradients.flat.fill(NaN); // what is not written shows
   let loss = 0;
   const logprob: number[] = [];
-  for (const [i, batch] of microBatches(rows, maxTokens).entries()) {
+  for (const [i, batch] of microBatches(rows, maxTokens, smallConfig).entries()) {
     const result = await pass.backward(batch, objective, inputsFor(objective, batch.origins.length), weightFeeds(model), gradients, i === 0 ? 'write' : 'add');
     const forward = await pass.forward(batch, weightFeeds(model));
     assert.deepEqual(forward.logprob, result.logprob);

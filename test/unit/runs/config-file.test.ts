@@ -119,6 +119,16 @@ describe('configuration file', () => {
     assert.match(refused({ ...minimal, model: { path: 'policy', lora_rank: 8, base_dtype: 'bfloat16' } }), /"model.base_dtype": bfloat16 cannot be computed with/);
   });
 
+  it('goes on from an adapter, whose rank, alpha and layers are its own', () => {
+    const model = { lora_adapter_path: 'adapter' };
+    assert.deepEqual([loadConfig(write({ ...minimal, model })).config.model.path, loadConfig(write({ ...minimal, model })).config.grpo.lr], [undefined, 1e-5]);
+    assert.equal(loadConfig(write({ ...minimal, model: { ...model, path: 'policy', base_dtype: 'int8' } })).config.model.base_dtype, 'int8');
+    for (const given of [{ lora_rank: 8 }, { lora_alpha: 32 }, { target_modules: ['q_proj'] }, { use_rslora: true }]) {
+      assert.match(refused({ ...minimal, model: { ...model, ...given } }), new RegExp(`model.${Object.keys(given)[0]} is that of the adapter in model.lora_adapter_path: leave it out`));
+    }
+    assert.match(refused({ ...minimal, model: { ...model, endpoint: 'http://localhost/v1' } }), /give either "path"/);
+  });
+
   it('refuses numbers that would only fail later: moments that never decay, timers that go off at once', () => {
     assert.match(refused({ ...minimal, grpo: { betas: [1, 0.9] } }), /"grpo.betas.0": too big/);
     assert.match(refused({ ...minimal, runner: { timeout_seconds: 1e9 } }), /"runner.timeout_seconds": too big/);
