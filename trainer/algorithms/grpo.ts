@@ -54,8 +54,8 @@ export async function trainGrpo(job: GrpoJob): Promise<void> {
       const reason = update ? null : whyNothing(batch.funnel);
       if (reason !== null && reason !== lastReason) job.notice('warning', `Step ${step + 1}: nothing to learn from, the policy stays as it is: ${reason}.${hint(reason)}`);
       lastReason = reason;
-      // A policy that has moved since the sampling disagrees by right.
-      if (update && !stale && update.ratio_deviation > maxRatioDeviation) disagreement(job, step, update.ratio_deviation);
+      // A policy that has moved since the sampling disagrees by right, and so does one that was rounded for it.
+      if (update && !stale && config.sampling.dtype === 'float32' && update.ratio_deviation > maxRatioDeviation) disagreement(job, step, update.ratio_deviation);
 
       // 4. Validate, report, keep.
       const val_reward = await validationReward(job, step, grpo);

@@ -146,10 +146,10 @@ export class GraphBuilder implements Graph {
 
   /**
    * x [..., in] · Wᵀ -> [..., out] for a matrix W [out, in] that is kept in low precision and gets no gradient; `matrix`: its parts, see `FrozenFormat`.
-   * With `transB` false x [..., out] · W. `packed`: the parts are constants.
+   * With `transB` false x [..., out] · W. `packed`: the parts are constants. `activations` int8: those are rounded as well (see the operator).
    */
-  frozenMatmul(x: Value, matrix: readonly Value[], format: FrozenFormat, { transB = true, packed = false } = {}): Value {
-    const product = this.apply(frozenMatmul, [this.reshape(x, [-1, x.shape.at(-1) ?? 1]), ...matrix], { format, transB, packed });
+  frozenMatmul(x: Value, matrix: readonly Value[], format: FrozenFormat, { transB = true, packed = false, activations = 'float32' }: { transB?: boolean; packed?: boolean; activations?: 'float32' | 'int8' } = {}): Value {
+    const product = this.apply(frozenMatmul, [this.reshape(x, [-1, x.shape.at(-1) ?? 1]), ...matrix], { format, transB, packed, activations });
     return this.reshape(product, [...x.shape.slice(0, -1), product.shape.at(-1) ?? 1]);
   }
 

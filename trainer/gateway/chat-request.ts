@@ -19,6 +19,7 @@ export function parseChatRequest(body: unknown): ChatRequest {
 /** The request with the rollout's sampling parameters in place of the agent's own, and the call's seed. */
 export function applyOverrides(request: ChatRequest, overrides: SamplingOverrides, seed: number | null): ChatRequest {
   const { max_tokens, ...sampling } = overrides;
+  delete sampling.dtype; // the local policy has it from the call's context
   const effective: ChatRequest = { ...request, ...sampling };
   if (max_tokens !== undefined) {
     // Newer OpenAI models refuse `max_tokens`: keep the name the agent used.

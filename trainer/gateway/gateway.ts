@@ -88,8 +88,9 @@ export class Gateway {
       const backend = replayed?.recorded ?? await this.#backendFor(place?.rollout ?? null, result.asked.model);
       result.provider = backend.provider ?? result.provider;
       const seed = seedOf(place, result.asked.seed ?? null);
-      const effective = applyOverrides(result.asked, place?.rollout.config.sampling ?? {}, seed);
-      const context = { rollout_id: rid ?? null, attempt_id: aid ?? null, mode: place?.rollout.mode ?? null, seed, signal: disconnected(reply) };
+      const sampling = place?.rollout.config.sampling ?? {};
+      const effective = applyOverrides(result.asked, sampling, seed);
+      const context = { rollout_id: rid ?? null, attempt_id: aid ?? null, mode: place?.rollout.mode ?? null, seed, dtype: sampling.dtype, signal: disconnected(reply) };
       await serveCall({ backend, asked: result.asked, effective, context, record }, reply);
     } catch (error) {
       record({ error: toBackendError(error) });

@@ -31,8 +31,8 @@ const AdapterConfig = z.looseObject({
   alpha_pattern: z.strictObject({}, { error: 'must be empty: every layer has the same alpha' }).default({}),
 });
 
-/** Writes an adapter to `base` (a path, or a model of the hub) into an existing folder, in PEFT's layout. */
-export async function writeAdapter(folder: string, { settings: { rank, alpha, targets, rslora }, factors }: Adapter, base: string): Promise<void> {
+/** Writes an adapter to `base` (a path, or a model of the hub; null: not known) into an existing folder, in PEFT's layout. */
+export async function writeAdapter(folder: string, { settings: { rank, alpha, targets, rslora }, factors }: Adapter, base: string | null): Promise<void> {
   const config = {
     peft_type: 'LORA', task_type: 'CAUSAL_LM', base_model_name_or_path: base, r: rank, lora_alpha: alpha, lora_dropout: 0, target_modules: targets, use_rslora: rslora,
     use_dora: false, bias: 'none', fan_in_fan_out: false, inference_mode: true, init_lora_weights: true, modules_to_save: null, rank_pattern: {}, alpha_pattern: {},

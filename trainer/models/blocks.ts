@@ -12,16 +12,16 @@ export function quantizeBlocks(values: Float32Array, bits: Bits): { codes: Uint8
   const blocks = values.length / blockSize;
   const scales = new Float32Array(blocks);
   const codes = new Uint8Array(bits === 'int8' ? values.length : values.length / 2);
-  const [zero, most] = [zeros[bits], bits === 'int8' ? 255 : 15];
   for (let block = 0; block < blocks; block++) {
     let extreme = 0;
     for (let i = block * blockSize; i < (block + 1) * blockSize; i++) if (Math.abs(values[i] as number) > Math.abs(extreme)) extreme = values[i] as number;
     const scale = (scales[block] = bits === 'int8' ? Math.abs(extreme) / 127 : extreme / -8);
     const inverse = scale === 0 ? 0 : 1 / scale;
-    for (let i = block * blockSize; i < (block + 1) * blockSize; i++) {
-      const code = Math.max(0, Math.min(most, Math.round((values[i] as number) * inverse) + zero));
-      if (bits === 'int8') codes[i] = code;
-      else codes[i >> 1] = (codes[i >> 1] as number) | (i % 2 === 0 ? code : code << 4);
+    // Shifted and cut to whole numbers, which rounds. No value is beyond 127 scales of int8.
+    if (bits === 'int8') for (let i = block * blockSize; i < (block + 1) * blockSize; i++) codes[i] = (values[i] as number) * inverse + (zeros.int8 + 0.5);
+    else for (let i = block * blockSize; i < (block + 1) * blockSize; i++) {
+      const code = Math.min(15, Math.floor((values[i] as number) * inverse + (zeros.int4 + 0.5)));
+      codes[i >> 1] = (codes[i >> 1] as number) | (i % 2 === 0 ? code : code << 4);
     }
   }
   return { codes, scales };

@@ -1,4 +1,5 @@
 import { GraphBuilder, type Value } from '../engine/graph.ts';
+import type { Tensor } from '../engine/tensor.ts';
 import type { DecoderConfig } from './decoder-config.ts';
 import { decoder, softcap, vocabularyLogits, type Attention } from './decoder.ts';
 import { samplingWeights, type PolicyWeights } from './policy-weights.ts';
@@ -22,11 +23,11 @@ export interface DecodeSizes { batch: number; tokens: number; capacity: number; 
  * S more tokens for each of B rows over a key/value cache of P positions. Inputs: tokens int32 [B·S], position int32 [B, S] of each, last int32 [R] (flat indices
  * b·S + s of tokens whose logits are wanted), inverse_temperature [R, 1] of each, past keys and values [B, kvHeads, P, headDim] of each layer; for each kind of layer cos and sin [L, headDim/2] and
  * masks (0 for what a query attends to, -1e9 for the rest) over the cache [B, 1, 1 or group·S, P] and over the new tokens [1, 1, 1 or group·S, S], queries of
- * head 0 first. Outputs: logits [R, V]; probabilities [R, V] at those temperatures; key and value [B, kvHeads, S, headDim] of each layer, for the caller to put in the cache at `position`.
+ * head 0 first. With a `quantized` copy of the model that is computed with. Outputs: logits [R, V]; probabilities [R, V] at those temperatures; key and value [B, kvHeads, S, headDim] of each layer, for the caller to put in the cache at `position`.
  */
-export function decodeGraph(config: DecoderConfig, weights: PolicyWeights, { batch, tokens, logits, ...sizes }: DecodeSizes): GraphBuilder {
+export function decodeGraph(config: DecoderConfig, weights: PolicyWeights, quantized: ReadonlyMap<string, Tensor> | null, { batch, tokens, logits, ...sizes }: DecodeSizes): GraphBuilder {
   const b = new GraphBuilder();
-  const weight = samplingWeights(b, weights);
+  const weight = samplingWeights(b, weights, quantized);
   const ids = b.input('tokens', 'int32', [batch * tokens]);
   const position = b.input('position', 'int32', [batch, tokens]);
   const hidden = decoder(b, config, weight, ids, cachedAttention(b, config, position, sizes), b.input('last', 'int32', [logits]));
@@ -38,10 +39,10 @@ export function decodeGraph(config: DecoderConfig, weights: PolicyWeights, { bat
 /**
  * Two graphs whose sizes all differ, for `compileForAnySize`. Masks have either form.
  */
-export function decodeExamples(config: DecoderConfig, weights: PolicyWeights): [GraphBuilder, GraphBuilder] {
+export function decodeExamples(config: DecoderConfig, weights: PolicyWeights, quantized: ReadonlyMap<string, Tensor> | null): [GraphBuilder, GraphBuilder] {
   const group = config.heads / config.kvHeads;
   const example = (batch: number, tokens: number, capacity: number, maskRows: DecodeSizes['maskRows']) =>
-    decodeGraph(config, weights, { batch, tokens, capacity, logits: batch + 1, positions: capacity + tokens, maskRows });
+    decodeGraph(config, weights, quantized, { batch, tokens, capacity, logits: batch + 1, positions: capacity + tokens, maskRows });
   return [example(2, 3, 64, { past: 1, own: group * 3 }), example(3, 5, 128, { past: group * 5, own: 1 })];
 }
 

@@ -13,7 +13,8 @@ import { dequantizeBlocks, quantizeBlocks } from './blocks.ts';
  */
 export interface FrozenBase { readonly type: BaseType; readonly tensors: ReadonlyMap<string, Tensor> }
 
-const scalesOf = (name: string) => `${name} scales`;
+/** The name of a quantised matrix's scales. */
+export const scalesOf = (name: string) => `${name} scales`;
 
 /** The parts in which a parameter is kept. Throws TrainerError `bad_input` when rows do not divide into blocks. */
 export function frozenParts(name: string, tensor: Tensor<'float32'>, type: BaseType): [string, Tensor][] {

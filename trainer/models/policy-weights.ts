@@ -5,6 +5,7 @@ import { wholeWeights, type Weights } from './decoder.ts';
 import { baseWeights, isOfLinearLayer, type FrozenBase } from './frozen-base.ts';
 import { factorShapes, steadyLowRank, withFactors, type LoraSettings } from './lora.ts';
 import { parameterShapes } from './parameters.ts';
+import { quantizedWeights } from './quantized-model.ts';
 import { withTwoRows } from './two-rows.ts';
 import type { ParameterBlock } from './weights.ts';
 
@@ -47,9 +48,10 @@ export function weightFeeds({ trainable, frozen }: PolicyWeights, instead: Param
  * Weights of a graph that only samples. The model is part of the compiled graph: ONNX Runtime packs it once, which makes products of few rows two to three
  * times faster; and it sums packed products in one order whatever the number of rows, where the order for weights fed as inputs changes with it: a
  * request would not repeat among others bit for bit. Factors are inputs, so an update needs no new graph. So are matrices of float16 and int8: constants would
- * be expanded to float32, and there is no kernel that multiplies with them as they are (with those of int4 there is).
+ * be expanded to float32, and there is no kernel that multiplies with them as they are (with those of int4 there is). With a `quantized` copy of the model, that is what samples.
  */
-export function samplingWeights(b: GraphBuilder, { trainable, frozen }: PolicyWeights): Weights {
+export function samplingWeights(b: GraphBuilder, { trainable, frozen }: PolicyWeights, quantized: ReadonlyMap<string, Tensor> | null): Weights {
+  if (quantized) return frozen ? factored(b, quantizedWeights(b, quantized), trainable, frozen) : quantizedWeights(b, quantized);
   const constants = (tensors: ReadonlyMap<string, Tensor>) => new Map([...tensors].map(([name, tensor]) => [name, b.constant(tensor)]));
   if (!frozen) {
     const parameters = constants(trainable.tensors);
@@ -60,13 +62,18 @@ export function samplingWeights(b: GraphBuilder, { trainable, frozen }: PolicyWe
   for (const [name, { dtype, shape }] of fed) kept.set(name, b.input(name, dtype, shape));
   const base = baseWeights(b, frozen.base, (name) => kept.get(name) as Value, fed.size === 0);
   const weight: Weights = frozen.base.type === 'float32' ? base : { ...base, linear: (x, name) => (isOfLinearLayer(name) ? withTwoRows(b, x, (rows) => base.linear(rows, name)) : base.linear(x, name)) };
-  const factors = new Map([...trainable.tensors].map(([name, { shape }]) => [name, b.input(name, 'float32', shape)]));
-  return withFactors(b, weight, (name) => factors.get(name) as Value, frozen.lora, steadyLowRank);
+  return factored(b, weight, trainable, frozen);
+}
+
+function factored(b: GraphBuilder, weight: Weights, { tensors }: ParameterBlock, { lora }: Frozen): Weights {
+  const factors = new Map([...tensors].map(([name, { shape }]) => [name, b.input(name, 'float32', shape)]));
+  return withFactors(b, weight, (name) => factors.get(name) as Value, lora, steadyLowRank);
 }
 
 /** What a graph of `samplingWeights` is fed. */
-export function samplingFeeds({ trainable, frozen }: PolicyWeights): Record<string, Tensor> {
-  return frozen ? Object.fromEntries([...fedParts(frozen.base), ...trainable.tensors]) : {};
+export function samplingFeeds({ trainable, frozen }: PolicyWeights, quantized: boolean): Record<string, Tensor> {
+  if (!frozen) return {};
+  return Object.fromEntries([...quantized ? [] : fedParts(frozen.base), ...trainable.tensors]);
 }
 
 /** What of a base a sampling graph is fed: the matrices kept as float16 or int8. */

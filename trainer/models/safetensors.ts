@@ -37,7 +37,7 @@ export async function openSafetensors(file: string): Promise<WeightFile> {
         const width = bytesOf[dtype] as number;
         for (let start = 0; start < into.length; start += valuesAtOnce) {
           const part = into.subarray(start, start + valuesAtOnce);
-          decode(dtype, await readAt(handle, dataStart + begin + start * width, part.length * width, refuse), part);
+          decodeValues(dtype, await readAt(handle, dataStart + begin + start * width, part.length * width, refuse), part);
         }
       },
       close: () => handle.close(),
@@ -71,7 +71,7 @@ export interface TensorBytes { name: string; dtype: SafetensorsType; shape: read
 
 /** Writes tensors in the order given. The 16-bit types round to nearest even. */
 export async function writeSafetensors(file: string, tensors: ReadonlyMap<string, NamedTensor>, dtype: SafetensorsType = 'F32'): Promise<void> {
-  await writeTensorBytes(file, [...tensors].map(([name, { shape, data }]) => ({ name, dtype, shape, parts: () => [encode(dtype, data)] })));
+  await writeTensorBytes(file, [...tensors].map(([name, { shape, data }]) => ({ name, dtype, shape, parts: () => [encodeValues(dtype, data)] })));
 }
 
 /** Writes tensors of which no more than one part is in memory at a time. */
@@ -130,13 +130,16 @@ function parseHeader(text: string, refuse: Refuse): Map<string, Entry> {
   return entries;
 }
 
-function decode(dtype: string, raw: Buffer<ArrayBuffer>, into: Float32Array): void {
-  if (dtype === 'F32') into.set(new Float32Array(raw.buffer));
-  else if (dtype === 'F16') float16ToFloat32(new Uint16Array(raw.buffer), into);
-  else bfloat16ToFloat32(new Uint16Array(raw.buffer), into);
+/** Values of one of the file's types as float32. */
+export function decodeValues(dtype: string, { buffer, byteOffset, byteLength }: Buffer<ArrayBuffer>, into: Float32Array): void {
+  const raw = byteOffset === 0 && byteLength === buffer.byteLength ? buffer : buffer.slice(byteOffset, byteOffset + byteLength);
+  if (dtype === 'F32') into.set(new Float32Array(raw));
+  else if (dtype === 'F16') float16ToFloat32(new Uint16Array(raw), into);
+  else bfloat16ToFloat32(new Uint16Array(raw), into);
 }
 
-function encode(dtype: SafetensorsType, values: Float32Array): Buffer {
+/** Values as little-endian bytes; the 16-bit types round to nearest even. */
+export function encodeValues(dtype: SafetensorsType, values: Float32Array): Buffer {
   const data = dtype === 'F32' ? values : dtype === 'F16' ? float32ToFloat16(values) : float32ToBfloat16(values);
   return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
 }

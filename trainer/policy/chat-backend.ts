@@ -68,6 +68,7 @@ export class PolicyBackend implements ChatBackend {
       max_tokens: request.max_completion_tokens ?? request.max_tokens ?? null,
       seed: context.seed ?? request.seed ?? this.#nextSeed(),
       stop: typeof request.stop === 'string' ? [request.stop] : request.stop ?? [],
+      dtype: context.dtype ?? 'float32',
       top_logprobs: request.logprobs ? request.top_logprobs ?? 0 : 0,
     };
   }

@@ -4,8 +4,12 @@ import type { DecoderConfig } from '../models/decoder-config.ts';
 import { decodeExamples, decodeGraph, keyOutput, valueOutput } from '../models/decode-graph.ts';
 import { parameterShapes } from '../models/parameters.ts';
 import { samplingFeeds, type PolicyWeights } from '../models/policy-weights.ts';
+import { quantizedModel } from '../models/quantized-model.ts';
+import type { SamplingDtype } from '../protocol/rollout.ts';
 import { DecodeInputs } from './decode-inputs.ts';
 import { KvCache } from './kv-cache.ts';
+import { TrainerError } from '../protocol/errors.ts';
+import type { Provider } from '../protocol/providers.ts';
 import { SessionCache, type EngineOptions } from './sessions.ts';
 
 const prefillWork = 7e10; // parameters times tokens that a step of running requests may be held up by, of the order of half a second
@@ -24,18 +28,21 @@ export class DecodeModel {
   readonly cache: KvCache;
   readonly #weights: PolicyWeights;
   readonly #engine: EngineOptions;
+  readonly #quantized: boolean;
   readonly #anySize: boolean;
   readonly #inputs: DecodeInputs;
   readonly #leastRows: number;
   readonly #sessions: SessionCache;
   #session: Promise<Executable> | null = null;
 
-  constructor(config: DecoderConfig, weights: PolicyWeights, engine: EngineOptions, slots: number) {
+  /** `dtype` int8: it computes with a quantised copy of the model, made when the weights have changed; its first run throws TrainerError `environment` where the provider has none of that, `bad_input` where the model has no such copy. */
+  constructor(config: DecoderConfig, weights: PolicyWeights, engine: EngineOptions, slots: number, dtype: SamplingDtype = 'float32') {
     const { heads, kvHeads, headDim } = config;
     this.config = config;
     this.slots = slots;
     this.#weights = weights;
     this.#engine = engine;
+    this.#quantized = dtype === 'int8';
     this.#anySize = takesAnySize(engine.provider);
     this.#sessions = new SessionCache(engine, 24);
     this.#inputs = new DecodeInputs(config);
@@ -43,7 +50,7 @@ export class DecodeModel {
     // as there are threads, at least as many rows as columns in a chunk, and many columns for heads so wide that their own length takes two strides.
     // Products with weights that are fed are not packed: one row alone is summed in another order (LoRA's factors), and so are large matrices by few rows
     // or by as many as they have columns.
-    const fed = weights.frozen?.base.type === 'float16' || weights.frozen?.base.type === 'int8';
+    const fed = !this.#quantized && (weights.frozen?.base.type === 'float16' || weights.frozen?.base.type === 'int8');
     this.#leastRows = Math.max(fed ? 8 : weights.frozen ? 2 : 1, Math.ceil(engine.threads / kvHeads));
     this.chunksPerRun = fed ? 1 : slots;
     this.chunk = Math.max(64, Math.ceil(headDim * kvHeads / heads / 64) * 64);
@@ -102,7 +109,7 @@ export class DecodeModel {
     const wanted = !this.#anySize || (this.#weights.frozen && tokens === 1) ? batch : last.length === 1 && this.#weights.frozen ? 2 : last.length;
     const rows = [...last, ...Array<number>(wanted - last.length).fill(last[0] ?? 0)];
     const feeds: Record<string, Tensor> = {
-      ...samplingFeeds(this.#weights),
+      ...samplingFeeds(this.#weights, this.#quantized),
       ...cache.rows(first, batch),
       ...this.#inputs.masks(cache.lengths.subarray(first, first + batch), cache.capacity, tokens),
       tokens: wrap('int32', [batch * tokens], ids),
@@ -117,9 +124,15 @@ export class DecodeModel {
 
   #compiled(feeds: Record<string, Tensor>, batch: number, tokens: number, logits: number): Promise<Executable> {
     const { config } = this;
-    if (this.#anySize) return (this.#session ??= compileForAnySize(decodeExamples(config, this.#weights), this.#engine));
+    if (this.#quantized) requireQuantized(this.#engine.provider);
+    if (this.#anySize) return (this.#session ??= compileForAnySize(decodeExamples(config, this.#weights, this.#quantized ? quantizedModel(this.#weights) : null), this.#engine));
     const { capacity } = this.cache;
     const sizes = { batch, tokens, capacity, logits, ...this.#inputs.sizes(capacity, tokens) };
-    return this.#sessions.get(`${batch} ${tokens} ${capacity}`, () => decodeGraph(config, this.#weights, sizes));
+    return this.#sessions.get(`${batch} ${tokens} ${capacity}`, () => decodeGraph(config, this.#weights, null, sizes));
   }
+}
+
+/** Throws TrainerError `environment` unless a provider can sample with a quantised copy of the model. */
+function requireQuantized(provider: Provider): void {
+  if (provider !== 'cpu') throw new TrainerError('environment', `sampling.dtype "int8" cannot be used with the provider "${provider}", but with "cpu". Use "float32", or that provider.`);
 }

@@ -4,6 +4,7 @@ import type { LoraSettings } from '../models/lora.ts';
 import type { BaseType } from '../protocol/lora-config.ts';
 import type { TokenTable } from '../models/token-table.ts';
 import type { Provider } from '../protocol/providers.ts';
+import type { SamplingDtype } from '../protocol/rollout.ts';
 import type { Conversation } from './chat-prompt.ts';
 import type { OutputFormat } from './output-format.ts';
 import type { SampledToken, SampleRequest } from './sampler.ts';
@@ -32,7 +33,7 @@ export interface PolicyCalls {
 export type CallName = keyof PolicyCalls;
 
 /** A conversation to continue; without `max_tokens` as far as the context goes. It is rendered in the thread: templates come with the model and may take any time. */
-export interface ChatSample extends Omit<SampleRequest, 'prompt' | 'max_tokens' | 'constraint'>, Conversation { max_tokens: number | null; format: OutputFormat | null }
+export interface ChatSample extends Omit<SampleRequest, 'prompt' | 'max_tokens' | 'constraint'>, Conversation { max_tokens: number | null; format: OutputFormat | null; dtype: SamplingDtype }
 
 /** Trainer -> worker. */
 export type ToWorker =

@@ -21,8 +21,10 @@ import { loadPolicy } from './load-policy.ts';
 import { movedAverage } from './weight-average.ts';
 import { fromPlain, toPlain, type ChatSample, type WorkerOptions } from './messages.ts';
 import { OutputGrammars } from './output-grammar.ts';
+import type { EngineOptions } from './sessions.ts';
 import { supervisedStep } from './supervised.ts';
 import { Sampler, type SampleEvent } from './sampler.ts';
+import { Samplers } from './samplers.ts';
 import type { TokenConstraint } from './sampling.ts';
 
 export type HostEvent = SampleEvent | { type: 'prompt'; id: number; prompt: number[]; max_tokens: number } | { type: 'invalid'; id: number; error: TrainerError };
@@ -33,28 +35,30 @@ const maxSlots = 32;
 /** One model with one set of weights in memory: the sampler draws with it, the learner changes it, or with LoRA the factors beside it. */
 export class PolicyHost {
   readonly info: PolicyInfo;
-  readonly sampler: Sampler;
+  readonly sampler: Samplers;
   version = 0;
   readonly #folder: string;
   readonly #weights: PolicyWeights;
   readonly #learner: Learner;
-  readonly #decoder: DecodeModel;
   readonly #tokenizer: ModelTokenizer;
   readonly #grammars: OutputGrammars;
   readonly #emit: (event: HostEvent) => void;
   #reference: ParameterBlock | null = null;
   #average: ParameterBlock | null = null;
 
-  private constructor(folder: string, info: PolicyInfo, weights: PolicyWeights, learner: Learner, decoder: DecodeModel, tokenizer: ModelTokenizer, stopIds: number[], emit: (event: HostEvent) => void) {
+  private constructor(folder: string, info: PolicyInfo, weights: PolicyWeights, learner: Learner, engine: EngineOptions, tokenizer: ModelTokenizer, stopIds: number[], emit: (event: HostEvent) => void) {
     this.#folder = folder;
     this.info = info;
     this.#weights = weights;
     this.#learner = learner;
-    this.#decoder = decoder;
     this.#tokenizer = tokenizer;
     this.#emit = emit;
     this.#grammars = new OutputGrammars(once(() => readVocabulary(learner.config.vocab, (id) => tokenizer.printedBytesOf(id), stopIds)));
-    this.sampler = new Sampler(decoder, stopIds, () => tokenizer.detokenizer(), emit);
+    const slots = slotsFor(learner.config, totalmem());
+    this.sampler = new Samplers((dtype) => {
+      const model = new DecodeModel(learner.config, weights, engine, slots, dtype);
+      return { model, sampler: new Sampler(model, stopIds, () => tokenizer.detokenizer(), emit) };
+    });
   }
 
   /** Throws TrainerError when the folder or the provider cannot be used. */
@@ -64,17 +68,16 @@ export class PolicyHost {
     const tokenizer = await openTokenizer(folder, config.vocab);
     const stopIds = tokenizer.eosId === null ? config.eosIds : [...config.eosIds, tokenizer.eosId];
     const engine = { provider, threads };
-    const decoder = new DecodeModel(config, weights, engine, slotsFor(config, totalmem()));
     const info = {
       model_type: config.family, parameters: parameterCount(config), trainable_parameters: weights.trainable.flat.length, vocab_size: config.vocab, context_length: config.contextLength, provider, provider_reason: providerReason, threads,
     };
-    return new PolicyHost(folder, info, weights, new Learner(config, weights, engine), decoder, tokenizer, stopIds, emit);
+    return new PolicyHost(folder, info, weights, new Learner(config, weights, engine), engine, tokenizer, stopIds, emit);
   }
 
   get tokens(): TokenTable { return this.#tokenizer.table(); }
 
   /** Renders the conversation and queues it for sampling. */
-  submit({ messages, tools, max_tokens: wanted, format, ...request }: ChatSample): void {
+  submit({ messages, tools, max_tokens: wanted, format, dtype, ...request }: ChatSample): void {
     const { id } = request;
     const { contextLength } = this.#learner.config;
     let prompt: number[];
@@ -89,7 +92,7 @@ export class PolicyHost {
     }
     const max_tokens = Math.min(wanted ?? Infinity, contextLength - prompt.length);
     this.#emit({ type: 'prompt', id, prompt, max_tokens });
-    this.sampler.submit({ ...request, prompt, max_tokens, constraint });
+    this.sampler.submit({ ...request, prompt, max_tokens, constraint }, dtype);
   }
 
   async update(miniBatches: TrainRow[][], settings: UpdateSettings): Promise<UpdateMetrics> {
@@ -143,7 +146,7 @@ export class PolicyHost {
   }
 
   async release(): Promise<void> {
-    await this.#decoder.release();
+    await this.sampler.release();
     await this.#learner.release();
   }
 }

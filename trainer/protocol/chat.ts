@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RolloutMode } from './rollout.ts';
+import type { RolloutMode, SamplingDtype } from './rollout.ts';
 
 /** OpenAI chat completions, as much as we interpret. Unknown fields pass through (`looseObject`). */
 export const ChatMessage = z.looseObject({
@@ -106,6 +106,8 @@ export interface CallContext {
   mode: RolloutMode | null;
   /** Seed for this very call; null = random. */
   seed: number | null;
+  /** What the local policy samples with; absent: float32. */
+  dtype?: SamplingDtype | undefined;
   signal: AbortSignal;
 }
 

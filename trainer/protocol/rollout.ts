@@ -17,6 +17,10 @@ export type AttemptStatus = z.infer<typeof AttemptStatus>;
 export const RolloutMode = z.enum(['train', 'val', 'test']);
 export type RolloutMode = z.infer<typeof RolloutMode>;
 
+/** What the weights and activations are that a local policy samples with. */
+export const samplingDtypes = ['float32', 'int8'] as const;
+export type SamplingDtype = (typeof samplingDtypes)[number];
+
 /** Sampling parameters that override what the agent asks for. Absent = the agent's own, else the server's default. */
 export const SamplingOverrides = z.object({
   temperature: z.number().min(0).optional(),
@@ -24,6 +28,8 @@ export const SamplingOverrides = z.object({
   /** 0 = off */
   top_k: z.number().int().min(0).optional(),
   max_tokens: z.number().int().min(1).optional(),
+  /** Of the local policy; other models take no notice. */
+  dtype: z.enum(samplingDtypes).optional(),
 });
 export type SamplingOverrides = z.infer<typeof SamplingOverrides>;
 

@@ -58,11 +58,12 @@ function withLoraRates(value: unknown): unknown {
 }
 
 /** Settings that need each other. */
-function checkGrpo({ grpo, sampling: { max_tokens } }: TrainConfig, source: string): void {
+function checkGrpo({ grpo, sampling: { max_tokens, dtype } }: TrainConfig, source: string): void {
   const refuse = (problem: string) => new TrainerError('bad_input', `${source}: ${problem}`);
   if (grpo.group_size < 2 && grpo.adv_estimator !== 'reinforce_plus_plus') throw refuse(`grpo.group_size is 1, and grpo.adv_estimator "${grpo.adv_estimator}" compares the rollouts of a group: give at least 2, or use "reinforce_plus_plus".`);
   if (grpo.group_size < 2 && grpo.filter_groups.enable) throw refuse('grpo.filter_groups needs groups of at least 2 rollouts, but grpo.group_size is 1.');
   if (grpo.loss_agg_mode === 'seq-mean-token-sum-norm' && (grpo.loss_scale_factor ?? max_tokens) === undefined) throw refuse('grpo.loss_agg_mode "seq-mean-token-sum-norm" divides by a constant: give grpo.loss_scale_factor, or sampling.max_tokens.');
+  if (dtype === 'int8' && grpo.rollout_is === 'none') throw refuse('sampling.dtype "int8" samples from rounded weights, so the sampler is not the policy that learns, and grpo.rollout_is "none" would take it for that: give grpo.rollout_is "token" or "sequence", or sampling.dtype "float32".');
   const { len } = grpo.overlong_buffer;
   if (len > 0 && (max_tokens === undefined || len > max_tokens)) throw refuse(`grpo.overlong_buffer.len is ${len}, which needs a sampling.max_tokens of at least as many tokens: the penalty begins at the difference.`);
 }

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { convertVerl } from '../../../trainer/export/verl/convert.ts';
 import { openShard } from '../../../trainer/export/verl/shard.ts';
+import { readAdapter } from '../../../trainer/models/adapter-folder.ts';
+import { addFactors } from '../../../trainer/models/lora.ts';
+import { loadParameters } from '../../../trainer/models/weights.ts';
+import { loraTargets } from '../../../trainer/protocol/lora-config.ts';
 import { loadModel, saveModel } from '../../../trainer/models/model-folder.ts';
 import { openTokenizer } from '../../../trainer/models/tokenizer.ts';
 import { bfloat16ToFloat32, float32ToBfloat16 } from '../../../trainer/models/half.ts';
@@ -19,6 +23,12 @@ const checkpoints = {
   'more ranks than some tensors have rows': { mesh: [40], names: ['fsdp'], dim: 0, dtype: 'float32' },
   'two replicas of two ranks, in bfloat16': { mesh: [2, 2], names: ['ddp', 'fsdp'], dim: 0, dtype: 'bfloat16' },
   'cut along the columns': { mesh: [2], names: ['fsdp'], dim: 1, dtype: 'float32' },
+};
+
+const lora = {
+  'LoRA on three ranks': { mesh: [3], names: ['fsdp'], dim: 0, dtype: 'float32', lora: { r: 4, lora_alpha: 16, target_modules: ['v_proj', 'down_proj'] } },
+  'LoRA in bfloat16': { mesh: [2], names: ['fsdp'], dim: 0, dtype: 'bfloat16', lora: { r: 3, lora_alpha: 8, target_modules: [...loraTargets] } },
+  'LoRA saved alone': { mesh: [2], names: ['fsdp'], dim: 0, dtype: 'float32', lora: { r: 4, lora_alpha: 16, target_modules: ['q_proj'] }, alone: true },
 };
 
 describe('convert verl', () => {
@@ -39,7 +49,7 @@ describe('convert verl', () => {
     writeFileSync(path.join(source, 'tokenizer.json'), JSON.stringify(tokenizer.tokenizer));
     writeFileSync(path.join(source, 'tokenizer_config.json'), JSON.stringify(tokenizer.config));
     const hostile = { ...checkpoints['cut along the columns'], command: `touch ${at('was-run')}` };
-    const jobs = Object.entries({ ...checkpoints, hostile }).map(([name, job]) => ({ source, out: path.join(at(name), 'actor'), ...job }));
+    const jobs = Object.entries({ ...checkpoints, ...lora, hostile }).map(([name, job]) => ({ source, out: path.join(at(name), 'actor'), ...job }));
     for (const { out } of jobs) cpSync(source, path.join(out, 'huggingface'), { recursive: true, filter: (file) => !file.endsWith('.safetensors') });
     const { status, stderr } = spawnSync(found.python, [path.join(import.meta.dirname, '..', '..', 'fixtures', 'verl-checkpoint.py')], { input: JSON.stringify(jobs), encoding: 'utf8' });
     assert.equal(status, 0, stderr);
@@ -58,6 +68,51 @@ describe('convert verl', () => {
       assert.ok((await openTokenizer(out, config.vocab)).encode('the rain').length > 0);
     });
   }
+
+  for (const name of ['LoRA on three ranks', 'LoRA in bfloat16'] as const) {
+    it(`${name}: the model as PEFT merges it, and its adapter beside it`, async () => {
+      const { dtype, lora: { r, lora_alpha, target_modules } } = lora[name];
+      const out = `${at(name)}-merged`;
+      await convertVerl(at(name), out);
+      const [base, expected, { config: read, weights }] = [await loadModel(source), await loadParameters(path.join(at(name), 'actor', 'merged'), config), await loadModel(out)];
+      assert.deepEqual(read, base.config);
+      for (const [tensor, { data }] of weights.tensors) {
+        const most = data.reduce((far, value, i) => Math.max(far, Math.abs(value - expected.tensors.get(tensor)!.data[i]!) / Math.max(Math.abs(value), 0.01)), 0);
+        assert.ok(most <= (dtype === 'float32' ? 1e-5 : 2 ** -8), `${tensor}: ${most}`);
+      }
+      assert.ok(weights.flat.some((value, i) => Math.abs(value - base.weights.flat[i]!) > 0.01), 'the factors matter');
+      assert.equal((JSON.parse(readFileSync(path.join(out, 'config.json'), 'utf8')) as { torch_dtype: string }).torch_dtype, dtype);
+      const { settings, factors } = await readAdapter(path.join(out, 'adapter'), config);
+      assert.deepEqual(settings, { rank: r, alpha: lora_alpha, targets: loraTargets.filter((target) => target_modules.includes(target)), rslora: false });
+      if (dtype === 'float32') for (const [tensor, value] of base.weights.tensors) {
+        addFactors(tensor, value, { settings, factors });
+        assert.deepEqual(value.data, weights.tensors.get(tensor)!.data, tensor);
+      }
+    });
+  }
+
+  it('LoRA saved alone becomes an adapter, which is the whole model once it says what it is for', async () => {
+    const out = at('adapter-alone');
+    await convertVerl(at('LoRA saved alone'), out);
+    assert.deepEqual(readdirSync(out).filter((file) => /adapter|model/.test(file)).sort(), ['adapter_config.json', 'adapter_model.safetensors']);
+    const file = path.join(out, 'adapter_config.json');
+    await assert.rejects(loadModel(out), /adapter_config.json: base_model_name_or_path names no model/);
+    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), base_model_name_or_path: source }));
+    const [{ weights }, expected] = [await loadModel(out), await loadParameters(path.join(at('LoRA saved alone'), 'actor', 'merged'), config)];
+    weights.flat.forEach((value, i) => assert.ok(Math.abs(value - expected.flat[i]!) < 1e-6));
+  });
+
+  it('LoRA whose settings are missing or do not fit is refused', async () => {
+    const broken = at('broken-lora');
+    cpSync(at('LoRA on three ranks'), broken, { recursive: true });
+    const meta = path.join(broken, 'actor', 'lora_train_meta.json');
+    writeFileSync(meta, JSON.stringify({ r: 5, lora_alpha: 16 }));
+    await assert.rejects(convertVerl(broken, at('none')), /lora_A\.default\.weight" has shape \[4, \d+\], but lora_train_meta\.json says that the rank is 5/);
+    writeFileSync(meta, JSON.stringify({ r: 4 }));
+    await assert.rejects(convertVerl(broken, at('none')), /lora_train_meta\.json: .*lora_alpha/);
+    rmSync(meta);
+    await assert.rejects(convertVerl(broken, at('none')), /holds a LoRA adapter, and no lora_train_meta\.json/);
+  });
 
   it('refuses a file that names a program to run, and runs nothing', async () => {
     await assert.rejects(convertVerl(at('hostile'), at('none')), /rank_0\.pt cannot be converted: it names (posix|nt)\.system, which has no place in a file of weights/);

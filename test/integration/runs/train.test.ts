@@ -270,6 +270,25 @@ describe('training runs', function () {
     }
   });
 
+  it('learns from rollouts sampled in int8, which show as such, and repeats and resumes as with float32', async () => {
+    const settings = { ...config.grpo, steps: 12, lr: 1e-2, rollout_is: 'token' };
+    const made = await workspace({ grpo: settings, sampling: { dtype: 'int8' } });
+    const trainer = await open(made);
+    const whole = await train(trainer);
+    const steps = trainer.store.listSteps(whole.run_id);
+    for (const step of steps) assert.ok(step.updated && step.logprob_max_diff! > 1e-4 && step.logprob_max_diff! < 0.3 && step.ratio_deviation! < 0.05, JSON.stringify(step));
+    const half = (from: number) => steps.slice(from, from + 6).reduce((sum, { reward_mean }) => sum + reward_mean!, 0) / 6;
+    assert.ok(half(6) > 2 * half(0), `reward ${steps.map(({ reward_mean }) => reward_mean).join(' ')}`);
+    let interrupted: string | null = null;
+    const reached = new Promise<void>((resolve) => { trainer.store.onEvent((event) => { if (event.type === 'step' && event.run_id === interrupted && event.metrics.step === 2) resolve(); }); });
+    interrupted = trainer.runs.start({ kind: 'train', config_path: 'agent-trainer.json' }).run_id;
+    await reached;
+    await trainer.runs.cancel(interrupted);
+    const resumed = await train(trainer, { resume: interrupted });
+    assert.deepEqual(curve(trainer.store.listSteps(resumed.run_id)), curve(steps));
+    assert.deepEqual(weights(TrainResult.parse(resumed.result).checkpoint), weights(TrainResult.parse(whole.result).checkpoint));
+  });
+
   it('stops before the training when the agent cannot be trained, and says why', async () => {
     const made = await workspace({ grpo: { ...config.grpo, agent_match: 'nobody' } });
     const trainer = await open(made);

@@ -21,7 +21,7 @@ describe('training batch', () => {
     const finished = store.finishAttempt(rollout.rollout_id, rollout.attempt!.attempt_id, end);
     return { rollout: finished, spans: store.listSpans(rollout.rollout_id) };
   });
-  const config = (settings: z.input<typeof GrpoConfig> = {}, max_tokens?: number) => batchConfig({ grpo: GrpoConfig.parse(settings), sampling: { temperature: 1, top_p: 1, top_k: 0, max_tokens } });
+  const config = (settings: z.input<typeof GrpoConfig> = {}, max_tokens?: number) => batchConfig({ grpo: GrpoConfig.parse(settings), sampling: { temperature: 1, top_p: 1, top_k: 0, dtype: 'float32', max_tokens } });
   const trainingBatch = (...[groups, settings, kl]: Parameters<typeof batchOf>) => {
     const { mini_batches, ...batch } = batchOf(groups, settings, kl);
     return { ...batch, rows: mini_batches.flat() };

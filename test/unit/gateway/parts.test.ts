@@ -30,6 +30,10 @@ describe('overrides', () => {
     assert.deepEqual([effective.temperature, effective.max_completion_tokens, effective.max_tokens, effective.top_p, effective.seed], [1, 9, undefined, 0.5, 3]);
   });
 
+  it('keep from other servers what only the local policy knows', () => {
+    assert.deepEqual(applyOverrides(base, { dtype: 'int8' }, null), base);
+  });
+
   it('leave the request alone when there are none', () => {
     assert.deepEqual(applyOverrides(base, {}, null), base);
   });

@@ -7,6 +7,7 @@ import { DecodeModel } from '../../../trainer/policy/decode-model.ts';
 import { Sampler, type SampleEvent, type SampleRequest, type SampledToken } from '../../../trainer/policy/sampler.ts';
 import { frozenBase, randomFactors } from '../../fixtures/lora.ts';
 import type { BaseType } from '../../../trainer/protocol/lora-config.ts';
+import type { SamplingDtype } from '../../../trainer/protocol/rollout.ts';
 import { engine } from '../models/small-model.ts';
 
 export interface Result { tokens: number[]; logprobs: number[]; alternatives: SampledToken['alternatives'][]; end: string; cached: number }
@@ -17,9 +18,9 @@ export class SamplerHarness {
   readonly model: DecodeModel;
   readonly sampler: Sampler;
 
-  constructor(config: DecoderConfig, weights: ParameterBlock, { slots = 8, stopIds = [], cacheBytes = 2 ** 28, lora = null, base = 'float32' }: { slots?: number; stopIds?: number[]; cacheBytes?: number; lora?: LoraSettings | null; base?: BaseType } = {}) {
+  constructor(config: DecoderConfig, weights: ParameterBlock, { slots = 8, stopIds = [], cacheBytes = 2 ** 28, lora = null, base = 'float32', dtype = 'float32' }: { slots?: number; stopIds?: number[]; cacheBytes?: number; lora?: LoraSettings | null; base?: BaseType; dtype?: SamplingDtype } = {}) {
     const model = lora ? { trainable: randomFactors(config, lora), frozen: { base: frozenBase(weights, base), lora } } : wholeModel(weights);
-    this.model = new DecodeModel(config, model, engine, slots);
+    this.model = new DecodeModel(config, model, engine, slots, dtype);
     // Token n prints as the letter at n, so that stop strings can be written down.
     this.sampler = new Sampler(this.model, stopIds, () => new Detokenizer((id) => Uint8Array.of(97 + (id % 26))), (event) => this.#collect(event), cacheBytes);
   }

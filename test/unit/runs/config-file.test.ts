@@ -40,13 +40,13 @@ describe('configuration file', () => {
     assert.equal(config.grpo.lr, 0.5);
     assert.equal(config.grpo.group_size, 8);
     assert.equal(config.seed, 9);
-    assert.deepEqual(config.sampling, { temperature: 1, top_p: 1, top_k: 0 });
+    assert.deepEqual(config.sampling, { dtype: 'float32', temperature: 1, top_p: 1, top_k: 0 });
   });
 
   it('keeps the other defaults of sampling when one of its settings is given, and knows its settings', () => {
     const { config } = loadConfig(write({ ...minimal, sampling: { max_tokens: 32 }, eval_sampling: { max_tokens: 64 } }));
-    assert.deepEqual(config.sampling, { temperature: 1, top_p: 1, top_k: 0, max_tokens: 32 });
-    assert.deepEqual(config.eval_sampling, { temperature: 0, max_tokens: 64 });
+    assert.deepEqual(config.sampling, { dtype: 'float32', temperature: 1, top_p: 1, top_k: 0, max_tokens: 32 });
+    assert.deepEqual(config.eval_sampling, { dtype: 'float32', temperature: 0, max_tokens: 64 });
     assert.match(refused({ ...minimal, sampling: { temprature: 1 } }), /"sampling.temprature".*did you mean "temperature"\?/);
   });
 
@@ -78,6 +78,8 @@ describe('configuration file', () => {
     assert.match(grpo({ group_size: 1, adv_estimator: 'reinforce_plus_plus', filter_groups: { enable: true } }), /grpo.filter_groups needs groups of at least 2/);
     assert.match(grpo({ loss_agg_mode: 'seq-mean-token-sum-norm' }), /give grpo.loss_scale_factor, or sampling.max_tokens/);
     assert.match(grpo({ overlong_buffer: { len: 8 } }), /needs a sampling.max_tokens/);
+    assert.match(refused({ ...minimal, sampling: { dtype: 'int8' } }), /sampling.dtype "int8" .* grpo.rollout_is "none" .* give grpo.rollout_is "token" or "sequence"/);
+    assert.equal(loadConfig(write({ ...minimal, sampling: { dtype: 'int8' }, grpo: { rollout_is: 'token' } })).config.eval_sampling.dtype, 'float32');
     assert.match(grpo({ overlong_buffer: { len: 8 } }, 4), /needs a sampling.max_tokens of at least as many/);
     assert.equal(loadConfig(write({ ...minimal, grpo: { group_size: 1, adv_estimator: 'reinforce_plus_plus' } })).config.grpo.group_size, 1);
   });

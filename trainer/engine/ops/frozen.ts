@@ -12,9 +12,12 @@ export type FrozenFormat = 'float16' | 'int8' | 'int4';
 export const blockSize = 32;
 const bitsOf = { int8: 8, int4: 4 } as const;
 
-type FrozenAttrs = { format: FrozenFormat; transB: boolean; packed: boolean };
+type FrozenAttrs = { format: FrozenFormat; transB: boolean; packed: boolean; activations: 'float32' | 'int8' };
 
-/** x [n, in] · Wᵀ, or with `transB` false x [n, out] · W. Each is the other's derivative; W gets none. `packed`: W is a constant. */
+/**
+ * x [n, in] · Wᵀ, or with `transB` false x [n, out] · W. Each is the other's derivative; W gets none. `packed`: W is a constant. `activations` int8: x is rounded too, in the blocks of W, on the CPU and
+ * with transB, where W is packed int8.
+ */
 export const frozenMatmul: Operator<FrozenAttrs, Many> = {
   name: 'frozenMatmul',
   infer(types, { format, transB }) {
@@ -25,14 +28,15 @@ export const frozenMatmul: Operator<FrozenAttrs, Many> = {
     return [{ dtype: x.dtype, shape: [x.shape[0] as number, transB ? out : input] }];
   },
   vjp: {
-    apply: (b, { grad, inputs: [, ...matrix], attrs: { format, transB, packed } }) => [b.frozenMatmul(grad, matrix, format, { transB: !transB, packed }), ...matrix.map(() => undefined)],
+    apply: (b, { grad, inputs: [, ...matrix], attrs: { format, transB, packed, activations } }) => [b.frozenMatmul(grad, matrix, format, { transB: !transB, packed, activations }), ...matrix.map(() => undefined)],
   },
-  onnx(e, { inputs: [x = '', ...matrix], types, attrs: { format, transB, packed } }) {
+  onnx(e, { inputs: [x = '', ...matrix], types, attrs: { format, transB, packed, activations } }) {
     const [out, input] = matrixShape(types, format);
     const { dtype } = types[0] as ValueType;
-    // Without packing the kernel reads codes one by one, ten times slower than the way below.
-    if (format === 'int4' && packed && transB && dtype === 'float32' && e.profile.matMulNBits) {
-      const attributes = { K: input, N: out, bits: 4, block_size: blockSize, accuracy_level: 1 }; // 1: activations stay float32
+    // Without packing the kernel reads codes one by one, ten times slower than the way below. So it does for int8 by float32.
+    const bits = format === 'int4' && activations === 'float32' ? 4 : format === 'int8' && activations === 'int8' ? 8 : null;
+    if (bits !== null && packed && transB && dtype === 'float32' && e.profile.matMulNBits) {
+      const attributes = { K: input, N: out, bits, block_size: blockSize, accuracy_level: activations === 'int8' ? 4 : 1 }; // 1: activations stay float32
       return [e.emit('MatMulNBits', [x, matrix[0] as string, e.emit('Reshape', [matrix[1] as string, e.ints([-1])])], attributes, { domain: 'com.microsoft' })];
     }
     const w = format === 'float16' ? expanded(e, matrix[0] as string, [out, input], transB) : dequantized(e, matrix as [string, string], bitsOf[format], [out, input]);

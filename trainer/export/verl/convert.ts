@@ -2,11 +2,13 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { elementCount } from '../../engine/tensor.ts';
+import { writeAdapter } from '../../models/adapter-folder.ts';
 import { readJson } from '../../models/config.ts';
 import { writeDescription, type WeightType } from '../../models/model-description.ts';
 import { writeTensorBytes, type SafetensorsType, type TensorBytes } from '../../models/safetensors.ts';
 import { writeWhole } from '../../models/write-whole.ts';
 import { TrainerError } from '../../protocol/errors.ts';
+import { mergedWith, withoutLora } from './lora.ts';
 import { bytesPerValue, openShard, type Part, type ShardFile } from './shard.ts';
 
 const rankFile = /^model_world_size_(\d+)_rank_0\.pt$/;
@@ -15,21 +17,29 @@ const bytesAtOnce = 2 ** 24;
 
 /**
  * Merges a checkpoint of verl's FSDP training (`global_step_N`, or its folder `actor`) into a Hugging Face folder, with the types the weights have there.
- * No more than a few megabytes are in memory at a time. Throws TrainerError naming file and tensor.
+ * Factors of LoRA are added to their matrices, and are in the folder `adapter` beside (PEFT's layout); where verl saved them alone (`save_lora_only`), the folder is an
+ * adapter with configuration and tokenizer. No more than a few megabytes are in memory at a time, or one matrix with LoRA. Throws TrainerError naming file and tensor.
  */
 export async function convertVerl(checkpoint: string, folder: string): Promise<void> {
   const { files, description } = await findShards(checkpoint);
   const shards: ShardFile[] = [];
   try {
     for (const file of files) shards.push(await openShard(file));
-    const tensors = merged(shards, files[0] as string);
-    const config = await readJson(path.join(description, 'config.json')) as { tie_word_embeddings?: unknown } | undefined;
+    const from = path.dirname(description);
+    const { model, adapter } = await withoutLora(merged(shards, files[0] as string), from);
+    const config = await readJson(path.join(description, 'config.json')) as { tie_word_embeddings?: unknown; _name_or_path?: unknown } | undefined;
     if (!config) throw new TrainerError('not_found', `There is no ${path.join(description, 'config.json')}. verl saves configuration and tokenizer there; copy them from the model that was trained.`);
+    const tensors = adapter && model.length > 0 ? mergedWith(adapter, model, from) : model;
     const kept = config.tie_word_embeddings === true ? tensors.filter(({ name }) => name !== 'lm_head.weight') : tensors;
+    const base = typeof config._name_or_path === 'string' && config._name_or_path !== '' ? config._name_or_path : null;
     await writeWhole(folder, async (temporary) => {
       await mkdir(temporary, { recursive: true });
-      await writeDescription(temporary, description, typeNames[(kept[0] as TensorBytes).dtype]);
-      await writeTensorBytes(path.join(temporary, 'model.safetensors'), kept);
+      await writeDescription(temporary, description, typeNames[kept[0]?.dtype ?? 'F32']);
+      if (kept.length > 0) await writeTensorBytes(path.join(temporary, 'model.safetensors'), kept);
+      if (!adapter) return;
+      const beside = kept.length > 0 ? path.join(temporary, 'adapter') : temporary;
+      await mkdir(beside, { recursive: true });
+      await writeAdapter(beside, adapter, base);
     });
   } finally {
     for (const shard of shards) await shard.close();
@@ -55,7 +65,6 @@ function merged(shards: readonly ShardFile[], file: string): TensorBytes[] {
   if (first.parts.size === 0) throw new TrainerError('bad_input', `${file} cannot be converted: it holds no tensors.`);
   return [...first.parts].map(([name, { dtype, whole, dim }]) => {
     const refuse = (problem: string) => new TrainerError('bad_input', `${file} cannot be converted: tensor "${name}" ${problem}.`);
-    if (/\.lora_[AB]\./.test(name)) throw refuse('belongs to a LoRA adapter, which is not merged here. Join it to its model with PEFT (merge_and_unload) instead');
     const parts = shards.map(({ parts: of }) => of.get(name));
     const present = parts.filter((part) => part !== undefined);
     if (present.length < parts.length) throw refuse('is not in the files of all ranks');
