@@ -74,7 +74,7 @@ function assemble(members: readonly { row: number; source: TokenRow }[], trie: R
     }
   });
 
-  const count = padded(trained.length, batch * length);
+  const count = trainedBucket(trained.length);
   const position = new Int32Array(count);
   const target = new Int32Array(count);
   const inverseTemperature = new Float32Array(count).fill(1);
@@ -92,10 +92,10 @@ function assemble(members: readonly { row: number; source: TokenRow }[], trie: R
   return { shape: { batch, length, trained: count }, tokens, positionIds, subtreeEnd, position, target, inverseTemperature, sequence: sequences, origins, allowed };
 }
 
-/** Trained tokens are padded to a quarter, a half, the whole, the double … of the tokens: rows that have trained tokens in common have more of them than there are tokens. */
-function padded(trained: number, tokens: number): number {
-  const parts = 2 ** Math.max(-2, Math.ceil(Math.log2(trained / tokens)));
-  return Math.ceil(tokens * parts);
+/** Trained tokens are padded to one of these: 32, 48, 64, 96, 128 … */
+function trainedBucket(count: number): number {
+  const power = 2 ** Math.max(5, Math.ceil(Math.log2(count)));
+  return count <= 0.75 * power && power > 32 ? 0.75 * power : power;
 }
 
 /** Tokens of the longest row. */
