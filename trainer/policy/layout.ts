@@ -26,6 +26,12 @@ export function cheapestLayout(trie: RowTrie, maxTokens: number, config: Decoder
   return trie.order.length === 0 ? [] : layout(trie, trie.order, maxTokens, config);
 }
 
+/** One row to a packed row, padded: what packing is measured against. */
+export function paddedLayout(trie: RowTrie, maxTokens: number, config: DecoderConfig): Part[] {
+  const longest = trie.order.reduce((most, row) => Math.max(most, trie.lengthOf(row)), 0);
+  return parts(trie.pack(trie.order, longest, 'alone'), rowsThatFit(lengthBucket(longest, config), maxTokens, config), config);
+}
+
 function layout(trie: RowTrie, rows: readonly number[], maxTokens: number, config: DecoderConfig): Part[] {
   const longest = rows.reduce((most, row) => Math.max(most, trie.lengthOf(row)), 0);
   const together = oneLength(trie, rows, longest, maxTokens, config);

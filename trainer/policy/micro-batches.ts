@@ -42,10 +42,10 @@ export interface MicroBatch {
  * micro-batch, what they have in common at the beginning is there once, and what follows the last trained token is left out. The layout is that of least work.
  * Masks decide what is trained, never token values: an end-of-sequence token that was sampled is trained although padding has the same id.
  */
-export function microBatches(rows: readonly TokenRow[], maxTokens: number, config: DecoderConfig): MicroBatch[] {
+export function microBatches(rows: readonly TokenRow[], maxTokens: number, config: DecoderConfig, layout = cheapestLayout): MicroBatch[] {
   const members = rows.flatMap((source, row) => (lastTrained(source) > 0 ? [{ row, source }] : []));
   const trie = new RowTrie(members.map(({ source }) => Array.from({ length: lastTrained(source) }, (_, at) => source.tokens[at] as number)));
-  return cheapestLayout(trie, maxTokens, config).map((part) => assemble(members, trie, part));
+  return layout(trie, maxTokens, config).map((part) => assemble(members, trie, part));
 }
 
 function assemble(members: readonly { row: number; source: TokenRow }[], trie: RowTrie, { batch, length, packed }: Part): MicroBatch {
