@@ -17,16 +17,14 @@ export interface CompileOptions {
   readonly provider: Provider;
   /** Threads inside one operator on the CPU; all cores when left out. Results are bitwise repeatable for the same number. */
   readonly threads?: number;
-  /** Microseconds for which a thread of the CPU that has nothing to do waits awake: worth it where operators are short and follow each other closely. Default 0. */
-  readonly spin?: number;
   /** What the provider "tensorflow" computes with, in place of the package that is installed. */
   readonly tensorflow?: TensorFlow;
 }
 
 /** Compiles a graph for a provider. Throws `environment` when the provider is missing or cannot run an operator. */
-export async function compile(graph: Graph, { provider, tensorflow, ...pool }: CompileOptions): Promise<Executable> {
+export async function compile(graph: Graph, { provider, threads, tensorflow }: CompileOptions): Promise<Executable> {
   if (provider === 'tensorflow') return compileTensorFlow(graph, tensorflow ?? await loadTensorFlow());
-  return compileOnnx(lower(graph, profiles[provider]), provider, pool);
+  return compileOnnx(lower(graph, profiles[provider]), provider, threads);
 }
 
 /** Whether one compiled graph can serve inputs of many sizes there. */
@@ -36,8 +34,8 @@ export function takesAnySize(provider: Provider): boolean { return provider !== 
  * Compiles graphs that differ only in the sizes of some axes once, for all sizes; such axes are -1 in the executable's types. Two examples show which they are:
  * two sizes of one axis must differ in them. Throws `internal` when the two come out as different computations, and for providers that take no graph of any size.
  */
-export async function compileForAnySize(examples: readonly [Graph, Graph], { provider, ...pool }: CompileOptions): Promise<Executable> {
+export async function compileForAnySize(examples: readonly [Graph, Graph], { provider, threads }: CompileOptions): Promise<Executable> {
   if (provider === 'tensorflow' || !takesAnySize(provider)) throw new TrainerError('internal', `The provider "${provider}" takes no graph of any size.`);
   const [first, second] = examples.map((graph) => lower(graph, profiles[provider])) as [OnnxModel, OnnxModel];
-  return compileOnnx(generalize(first, second), provider, pool);
+  return compileOnnx(generalize(first, second), provider, threads);
 }

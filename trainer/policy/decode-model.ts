@@ -13,7 +13,6 @@ import type { Provider } from '../protocol/providers.ts';
 import { SessionCache, type EngineOptions } from './sessions.ts';
 
 const prefillWork = 7e10; // parameters times tokens that a step of running requests may be held up by, of the order of half a second
-const stepSpin = 200; // µs: between two products of a step lie short operators that one thread computes, and waking the other takes as long as they do
 
 /**
  * Runs the decoder for sampling, over a cache of `slots` rows. What a row yields depends on nothing but its tokens and where they were cut into chunks: the kernels
@@ -42,7 +41,7 @@ export class DecodeModel {
     this.config = config;
     this.slots = slots;
     this.#weights = weights;
-    this.#engine = { spin: stepSpin, ...engine };
+    this.#engine = engine;
     this.#quantized = dtype === 'int8';
     this.#anySize = takesAnySize(engine.provider);
     this.#sessions = new SessionCache(engine, 24);

@@ -11,11 +11,9 @@ import type { OnnxProvider } from './profile.ts';
 // Failures are thrown with their text; ONNX Runtime would print them a second time.
 ort.env.logLevel = 'fatal';
 
-interface ThreadPool { readonly threads?: number | undefined; readonly spin?: number | undefined }
-
 /** Compiles a lowered graph with ONNX Runtime; see `compile`. */
-export async function compileOnnx(model: OnnxModel, provider: OnnxProvider, pool: ThreadPool): Promise<Executable> {
-  const session = await createSession(model, provider, pool);
+export async function compileOnnx(model: OnnxModel, provider: OnnxProvider, threads: number | undefined): Promise<Executable> {
+  const session = await createSession(model, provider, threads);
   const [inputs, outputs] = [executableTypes(model.inputs), executableTypes(model.outputs)];
   return {
     inputs,
@@ -35,7 +33,7 @@ function executableTypes(types: ReadonlyMap<string, DynamicType>): Map<string, V
   return new Map([...types].map(([name, { dtype, shape }]) => [name, { dtype, shape: shape.map((dim) => (typeof dim === 'number' ? dim : anyDim)) }]));
 }
 
-async function createSession(model: OnnxModel, provider: OnnxProvider, { threads, spin = 0 }: ThreadPool): Promise<ort.InferenceSession> {
+async function createSession(model: OnnxModel, provider: OnnxProvider, threads: number | undefined): Promise<ort.InferenceSession> {
   const { bytes, external } = encodeModel(model);
   // ONNX Runtime's extended fusions make float64 operators that it has no kernels for.
   const double = [...model.inputs.values(), ...model.initializers.values()].some((type) => type.dtype === 'float64');
@@ -52,7 +50,7 @@ async function createSession(model: OnnxModel, provider: OnnxProvider, { threads
       extra: {
         session: {
           // Waiting threads that spin take the cores from agents and other sessions: with busy cores a step took twice the time.
-          intra_op: spin > 0 ? { allow_spinning: '1', spin_duration_us: String(spin) } : { allow_spinning: '0' },
+          intra_op: { allow_spinning: '0' },
           // An operator silently moved to the CPU would hide a missing kernel behind a slow run.
           ...(provider === 'cpu' ? {} : { disable_cpu_ep_fallback: '1' }),
         },
