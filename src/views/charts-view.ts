@@ -49,7 +49,8 @@ function chartedMetrics(entries: readonly RunEntry[]): Metric[] {
   const loss = measured.filter(({ key }) => key === 'loss');
   const others = measured.filter(({ key }) => key !== 'loss');
   if (!entries.every(({ steps }) => fromExamples(steps))) return [...others, ...loss];
-  return [...loss, ...others.filter(({ key, sampled, rings }) => !sampled && (key !== 'reward' || entries.some(({ run }) => TrainResult.safeParse(run.result).success) || has((step) => rings?.(step) != null)))];
+  const heldOut = entries.some(({ run }) => TrainResult.safeParse(run.result).success);
+  return [...loss, ...others.filter(({ sampled, of, rings }) => !sampled && has((step) => of(step) !== null || rings?.(step) != null) || (rings !== undefined && heldOut))];
 }
 
 interface Point { metrics: StepMetrics | null; /** measured before or after training */ held_out: number | null }

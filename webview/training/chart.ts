@@ -33,7 +33,7 @@ export function chartView(key: string, onStep: (step: number) => void): ChartVie
     values.replaceChildren(...chart.series.flatMap((series, run) => {
       const value = index === null ? lastOf(series) : series[index] ?? null;
       const ring = chart.rings[run] === undefined ? null : index === null ? lastOf(chart.rings[run]) : chart.rings[run][index] ?? null;
-      const text = [numberText(chart, value), ...(ring === null ? [] : [t('held-out {0}', numberText(chart, ring))])].join(' · ');
+      const text = [...(value === null ? [] : [numberText(chart, value)]), ...(ring === null ? [] : [t('held-out {0}', numberText(chart, ring))])].join(' · ');
       const mark = h('span', { class: 'value', title: index === null ? t('Latest') : t('Step {0}', steps[index] ?? '') }, text);
       if (colors.length > 1) mark.style.color = lineColor(colors[run] ?? 0);
       return value === null && ring === null ? [] : [mark];

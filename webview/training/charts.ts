@@ -32,7 +32,7 @@ export function chartsView(actions: Actions): { element: HTMLElement; update: (v
     update(view, selected) {
       element.hidden = view.runs.length === 0;
       legend.hidden = view.runs.length < 2;
-      hint.hidden = view.steps.length === 0;
+      hint.hidden = selected === null;
       setText(compare, view.runs.length < 2 ? t('Compare…') : t('Change comparison…'));
       drawLegend(view.runs);
       for (const [key, { element: card }] of charts) card.hidden = !view.charts.some((chart) => chart.key === key);

@@ -80,6 +80,7 @@ describe('the charts', () => {
     const keys = (...steps: StepMetrics[]) => chartsView([entry(aRun('train'), steps)]).charts.map(({ key }) => key);
     assert.deepEqual(keys(learned(0), learned(1)), ['loss', 'entropy', 'gradient']);
     assert.deepEqual(keys(learned(0, { reward_accuracy: 0.5, reward_margin: 0, entropy: null }), learned(1, { val_reward: 0.5 })), ['loss', 'reward', 'accuracy', 'margin', 'entropy', 'gradient']);
+    assert.deepEqual(keys(learned(0, { entropy: null })), ['loss', 'gradient']);
     const view = trainingView(entry(aRun('train'), [learned(0), learned(1)]), 0);
     assert.equal(view.step, null);
     assert.deepEqual(view.table.columns.map(({ title }) => title), ['Step', 'Held-out', 'Trained', 'Loss', 'Entropy', 'Gradient', 'Update']);
