@@ -102,8 +102,8 @@ describe('runs in a real VS Code', function () {
     await runs().first().click();
     const frame = await panel();
     await frame.locator('figure.curve[data-points="8"]').waitFor();
-    assert.deepEqual(await frame.locator('.chart-card').evaluateAll((cards) => cards.map((card) => (card as unknown as { dataset: Record<string, string> }).dataset['chart'])), ['reward', 'response', 'entropy', 'kl', 'clip', 'gradient', 'rollouts', 'tokens', 'staleness']);
-    await until(async () => await frame.locator('.chart-card canvas').count() === 9);
+    assert.deepEqual(await frame.locator('.chart-card').evaluateAll((cards) => cards.map((card) => (card as unknown as { dataset: Record<string, string> }).dataset['chart'])), ['reward', 'response', 'entropy', 'kl', 'clip', 'gradient', 'rollouts', 'tokens', 'staleness', 'loss']);
+    await until(async () => await frame.locator('.chart-card canvas').count() === 10);
     trainer.emit({ type: 'step', run_id: live.run_id, metrics: liveStep(8) });
     await frame.locator('figure.curve[data-points="9"]').waitFor();
     await frame.locator('[data-step="9"] .mark').first().waitFor();
@@ -218,6 +218,27 @@ describe('runs in a real VS Code', function () {
     await until(async () => await runs().count() === 3);
     assert.deepEqual(asked('runs.delete'), [{ run_id: dry.run_id }]);
     await open().inAllThemes('runs-view');
+  });
+
+  it('a run that learns from pairs of answers shows its loss, pairs and margins, and which checkpoint was best', async () => {
+    const preferences = aRun('train', { run_id: 'ru-444444444444', agent: 'examples/sql-agent/agent.ts:sqlAgent', status: 'succeeded', phase: 'done', create_time: Date.now() / 1000 });
+    const none = { rollouts: 0, calls: 0, with_token_ids: 0, scored: 0, trainable: 0, used: 0, losses: [] };
+    trainer.runs.set(preferences.run_id, preferences);
+    trainer.checkpoints.set(preferences.run_id, [9, 19].map((step, index) => ({ step, folder: join(folder, `step-0000${step}`), val_reward: 0.61 - 0.08 * index, best: index === 0 })));
+    trainer.steps.set(preferences.run_id, Array.from({ length: 20 }, (_, step) => aStep(step, {
+      reward_mean: null, response_tokens_mean: null, kl: null, clip_fraction: null, entropy: null, staleness: null, rollouts_per_s: 0, tokens_per_s: 0, rollout_s: 0, funnel: none,
+      loss: 0.69 * Math.exp(-step / 9) + 0.02 * wave(step, 1), reward_accuracy: Math.min(1, 0.5 + step * 0.03 + 0.03 * wave(step, 2)), reward_margin: step * 0.11 + 0.1 * wave(step, 3), val_reward: step % 10 === 9 ? 0.69 - 0.004 * step : null, train_s: 1.7,
+    })));
+    await open().page.locator('.activitybar .action-label[aria-label^="Explorer"]').click();
+    await open().page.locator('.activitybar .action-label[aria-label^="Agent Trainer"]').click();
+    await row(/training · finished/).click();
+    await row(/training · finished/).locator('.monaco-tl-twistie').click();
+    const frame = await panel();
+    await frame.locator('figure.curve[data-chart=loss][data-points="20"]').waitFor();
+    assert.deepEqual(await frame.locator('.chart-card:not([hidden])').evaluateAll((cards) => cards.map((card) => (card as unknown as { dataset: Record<string, string> }).dataset['chart'])), ['loss', 'reward', 'accuracy', 'margin', 'gradient']);
+    assert.equal(await frame.locator('section[aria-label="Step"]').isVisible(), false);
+    await row(/Checkpoint after step 10.*best validation reward 0\.610/).waitFor();
+    await open().inAllThemes('runs-preferences');
   });
 });
 
