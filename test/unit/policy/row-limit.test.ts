@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { decoderConfig } from '../../../trainer/models/decoder-config.ts';
+import { longestFitting } from '../../../trainer/policy/row-limit.ts';
+
+describe('the longest row that fits', () => {
+  const config = decoderConfig('llama', { vocab: 4096, hidden: 256, intermediate: 704, layers: 5, heads: 8, kvHeads: 2, headDim: 32, contextLength: 4096 });
+  const rows = [1, 2, 4].map((times) => longestFitting(config, times * 256 * 2 ** 20, 4096, true));
+
+  it('grows with the memory, more slowly where attention is what takes it', () => {
+    const [one, two, four] = rows as [number, number, number];
+    assert.ok(one > 64 && two > one && four > two && four < 4096, rows.join());
+    assert.ok(four / two < 2 && two / one < 4, rows.join());
+  });
+
+  it('is longer with LoRA, whose matrices have no gradients, shorter than what did not fit, and none where not even a short one fits', () => {
+    const within = (lora: boolean) => longestFitting(config, 200 * 2 ** 20, 4096, lora);
+    assert.ok(within(false) < within(true), `${within(false)} and ${within(true)}`);
+    assert.ok(longestFitting(config, 2 ** 40, 300, true) < 300);
+    assert.equal(longestFitting(config, 2 ** 20, 4096, true), 0);
+  });
+});
