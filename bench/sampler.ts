@@ -1,5 +1,5 @@
 /**
- * How fast answers are sampled, and how that compares with `transformers.generate` and llama.cpp.
+ * How fast answers are sampled, in float32 and in int8 (`sampling.dtype`), and how that compares with `transformers.generate` and llama.cpp (F32 and Q8_0).
  *
  *   npm run -s bench -- sampler [--json] [--peers] [--sizes 5m,135m,0.5b] [--threads 2] [--rounds 3]
  *
@@ -30,17 +30,22 @@ const { values: flags } = parseArgs({
 });
 const threads = Number(flags.threads);
 
-interface Contestant { name: string; process: PeerProcess; batches: Batch[] }
+/** `beside`: which of ours its ratio is to. */
+interface Contestant { name: string; beside: 'ours' | 'ours int8'; process: PeerProcess; batches: Batch[] }
 interface Figures { tok_s: number; decode_tok_s: number; prefill_tok_s: number; cores: number; settings?: string }
 
 async function contestants(size: BenchSize): Promise<Contestant[]> {
   const folder = await benchModel(size);
-  const ours: Contestant = { name: 'ours', process: ownSampler(folder, threads), batches: ['1', '8', 'group of 8'] };
-  if (!flags.peers) return [ours];
+  const ours: Contestant[] = [
+    { name: 'ours', beside: 'ours', process: ownSampler(folder, threads), batches: ['1', '8', 'group of 8'] },
+    { name: 'ours int8', beside: 'ours', process: ownSampler(folder, threads, 'int8'), batches: ['1', '8', 'group of 8'] },
+  ];
+  if (!flags.peers) return ours;
   return [
-    ours,
-    { name: 'transformers', process: transformersSampler(folder, threads), batches: ['1', '8'] },
-    { name: 'llama.cpp F32', process: llamaCppSampler(await benchGguf(size, 'f32'), threads), batches: ['1'] },
+    ...ours,
+    { name: 'transformers', beside: 'ours', process: transformersSampler(folder, threads), batches: ['1', '8'] },
+    { name: 'llama.cpp F32', beside: 'ours', process: llamaCppSampler(await benchGguf(size, 'f32'), threads), batches: ['1'] },
+    { name: 'llama.cpp Q8_0', beside: 'ours int8', process: llamaCppSampler(await benchGguf(size, 'q8_0'), threads), batches: ['1'] },
   ];
 }
 
@@ -92,15 +97,15 @@ for (const size of flags.sizes.split(',') as BenchSize[]) {
   let peers = new Map<string, Figures>();
   for (const batch of ['1', '8', 'group of 8'] as const) {
     const figures = await measure(size, all, batch);
-    const ours = figures.get('ours') as Figures;
     // Of a group, transformers' figures are those of as many prompts.
-    if (batch !== 'group of 8') peers = new Map([...figures].filter(([name]) => name !== 'ours'));
-    for (const [name, its] of [['ours', ours] as const, ...peers]) {
+    if (batch !== 'group of 8') peers = new Map([...figures].filter(([name]) => !name.startsWith('ours')));
+    for (const [name, its] of new Map([...figures, ...peers])) {
+      const ours = figures.get(all.find((each) => each.name === name)?.beside ?? 'ours') as Figures;
       const ratio = significant(ours.tok_s / its.tok_s);
       const decode_ratio = significant(ours.decode_tok_s / its.decode_tok_s);
       sized[`${name} batch ${batch}`] = { ...its, ...(name === 'ours' ? {} : { ratio, decode_ratio }) };
       lines.push([size.padEnd(5), batch.padEnd(10), name.padEnd(14), ...[its.tok_s, its.decode_tok_s, its.prefill_tok_s, its.cores].map((value) => String(value).padStart(8)),
-        ...(name === 'ours' ? [] : [`ours / this ${ratio} (decoding alone ${decode_ratio})`, its.settings ?? ''])].join('  ').trimEnd());
+        ...(name === 'ours' ? [] : [`${all.find((each) => each.name === name)?.beside} / this ${ratio} (decoding alone ${decode_ratio})`, its.settings ?? ''])].join('  ').trimEnd());
     }
   }
   for (const { name, process } of all) {

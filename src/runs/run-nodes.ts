@@ -5,6 +5,7 @@ import { agentName } from '../views/charts-view.ts';
 import { duration, nothing, number } from '../views/format.ts';
 import { isResumable, runHeader, statusText } from '../views/run-header.ts';
 import { searchOutcome } from '../views/prompts/search-result.ts';
+import { fromExamples } from '../views/step-view.ts';
 import { resultFacts, stepsAskedFor } from '../views/training-view.ts';
 import { isActive } from './run-book.ts';
 import type { RunEntry } from './run-book.ts';
@@ -85,7 +86,7 @@ export function detailNodes(folder: string, { run, steps }: RunEntry, checkpoint
   return [
     line('status', statusText(run), run.end_time === null ? '' : duration(run.end_time - run.create_time), 'info', { tooltip: run.error ?? statusText(run) }),
     ...resultFacts(run).map((fact) => line(`fact ${fact.label}`, fact.label, `${fact.value}${fact.note === '' ? '' : ` (${fact.note})`}`, 'graph')),
-    ...(last === undefined ? [] : [line('last', t('Step {0}', last.step + 1), t('reward {0} · entropy {1}', number(last.reward_mean, 3), number(last.entropy, 2)), 'graph-line')]),
+    ...(last === undefined ? [] : [line('last', t('Step {0}', last.step + 1), fromExamples(steps) ? t('loss {0}', number(last.loss, 3)) : t('reward {0} · entropy {1}', number(last.reward_mean, 3), number(last.entropy, 2)), 'graph-line')]),
     ...[...checkpoints].reverse().map((checkpoint) => line(`checkpoint ${checkpoint.step}`, t('Checkpoint after step {0}', checkpoint.step + 1), checkpointNote(checkpoint), checkpoint.best ? 'star-full' : 'save', { path: checkpoint.folder, context: 'checkpoint', tooltip: checkpoint.folder })),
     line('config', t('Configuration'), '', 'settings-gear', { expands: true, context: 'config' }),
   ];

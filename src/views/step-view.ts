@@ -9,10 +9,13 @@ import { rolloutHead } from './rollout-view.ts';
 /** What of a run's steps is looked at. */
 export interface StepChoice { /** null: the newest */ step: number | null; loss: number | null }
 
-/** One step in detail: its funnel as a picture, its rollouts by task. `rollouts` null: not read yet. null: no step yet. */
+/** Steps of SFT or DPO: learned from examples, without a rollout. */
+export function fromExamples(steps: readonly StepMetrics[]): boolean { return steps.length > 0 && steps.every(({ funnel }) => funnel.rollouts === 0); }
+
+/** One step in detail: its funnel as a picture, its rollouts by task. `rollouts` null: not read yet. null: no step with rollouts yet. */
 export function stepView(steps: readonly StepMetrics[], choice: StepChoice, rollouts: readonly AttemptedRollout[] | null): StepView | null {
   const metrics = (choice.step === null ? undefined : steps.find((step) => step.step === choice.step)) ?? steps.at(-1);
-  if (metrics === undefined) return null;
+  if (metrics === undefined || fromExamples(steps)) return null;
   const loss = choice.loss !== null && choice.loss < metrics.funnel.losses.length ? choice.loss : null;
   const chosen = loss === null ? null : new Set(metrics.funnel.losses[loss]?.rollout_ids);
   return {

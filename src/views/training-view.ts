@@ -9,7 +9,7 @@ import type { RunEntry } from '../runs/run-book.ts';
 import { chartsView } from './charts-view.ts';
 import { compact, duration, nothing, number, percent, signed } from './format.ts';
 import { isResumable, runHeader } from './run-header.ts';
-import { stepView } from './step-view.ts';
+import { fromExamples, stepView } from './step-view.ts';
 import type { StepChoice } from './step-view.ts';
 
 export const emptyTrainingView: TrainingView = {
@@ -70,7 +70,11 @@ function progressOf({ run, steps, rollouts }: RunEntry): TrainingView['progress'
 function factsOf(run: Run, steps: StepMetrics[], now: number): Fact[] {
   const last = steps.at(-1);
   const facts: Fact[] = [...resultFacts(run)];
-  if (last !== undefined) {
+  if (last !== undefined && fromExamples(steps)) {
+    const since = last.loss === null || steps.length < 2 ? '' : t('{0} since step 1', signed(last.loss - (steps[0]?.loss ?? last.loss), 3));
+    facts.push({ label: t('Loss, last step'), value: number(last.loss, 3), note: since });
+    facts.push({ label: t('Trained tokens per second'), value: compact(last.trained_tokens / last.train_s), note: plural(last.trained_tokens, '{0} token a step', '{0} tokens a step') });
+  } else if (last !== undefined) {
     const first = steps.find((step) => step.reward_mean !== null)?.reward_mean ?? null;
     const change = first === null || last.reward_mean === null || steps.length < 2 ? '' : t('{0} since step 1', signed(last.reward_mean - first, 3));
     facts.push({ label: t('Reward, last step'), value: number(last.reward_mean, 3), note: change });
@@ -99,28 +103,28 @@ export function resultFacts(run: Run): Fact[] {
   return [];
 }
 
-interface Column { title: string; unit: string; help: string; cell: (step: StepMetrics) => string }
+interface Column { title: string; unit: string; help: string; /** of rollouts */ sampled?: boolean; cell: (step: StepMetrics) => string }
 
 const columns = (): Column[] => [
   { title: t('Step'), unit: '', help: t('Training step, one policy update each'), cell: (s) => String(s.step + 1) },
-  { title: t('Reward'), unit: t('mean ± sd'), help: t('Over the scored rollouts of the step'), cell: (s) => (s.reward_mean === null ? nothing : `${number(s.reward_mean, 3)} ± ${number(s.reward_std, 2)}`) },
+  { title: t('Reward'), unit: t('mean ± sd'), help: t('Over the scored rollouts of the step'), sampled: true, cell: (s) => (s.reward_mean === null ? nothing : `${number(s.reward_mean, 3)} ± ${number(s.reward_std, 2)}`) },
   { title: t('Held-out'), unit: t('reward'), help: t('Validation, at the steps that validate'), cell: (s) => number(s.val_reward, 3) },
-  { title: t('Groups'), unit: t('with signal'), help: t('Groups whose rewards differ; the others teach nothing'), cell: (s) => t('{0} of {1}', s.groups - s.groups_without_variance, s.groups) },
-  { title: t('Trained'), unit: t('tokens'), help: t('Generated tokens that carried a loss'), cell: (s) => (s.updated ? s.trained_tokens.toLocaleString('en-US') : t('skipped')) },
-  { title: t('Loss'), unit: '', help: t('GRPO surrogate'), cell: (s) => compact(s.loss) },
+  { title: t('Groups'), unit: t('with signal'), help: t('Groups whose rewards differ; the others teach nothing'), sampled: true, cell: (s) => t('{0} of {1}', s.groups - s.groups_without_variance, s.groups) },
+  { title: t('Trained'), unit: t('tokens'), help: t('Tokens that carried a loss'), cell: (s) => (s.updated ? s.trained_tokens.toLocaleString('en-US') : t('skipped')) },
+  { title: t('Loss'), unit: '', help: t('What the update minimises'), cell: (s) => compact(s.loss) },
   { title: t('Entropy'), unit: t('nats/token'), help: t('Of the policy at trained tokens'), cell: (s) => number(s.entropy, 3) },
-  { title: t('KL'), unit: t('nats/token'), help: t('To the reference model'), cell: (s) => compact(s.kl) },
-  { title: t('Clipped'), unit: t('% of tokens'), help: t('Tokens whose ratio the loss clipped'), cell: (s) => percent(s.clip_fraction).replace(' %', '') },
+  { title: t('KL'), unit: t('nats/token'), help: t('To the reference model'), sampled: true, cell: (s) => compact(s.kl) },
+  { title: t('Clipped'), unit: t('% of tokens'), help: t('Tokens whose ratio the loss clipped'), sampled: true, cell: (s) => percent(s.clip_fraction).replace(' %', '') },
   { title: t('Gradient'), unit: t('norm'), help: t('Before clipping'), cell: (s) => compact(s.grad_norm) },
-  { title: t('Drift'), unit: t('nats'), help: t('Largest difference between the log-probabilities of sampler and trainer'), cell: (s) => compact(s.logprob_max_diff) },
-  { title: t('Response'), unit: t('tokens'), help: t('Mean length of trained calls'), cell: (s) => number(s.response_tokens_mean, 1) },
-  { title: t('Staleness'), unit: t('updates'), help: t('Policy updates between the sampling of a call and its use'), cell: (s) => compact(s.staleness) },
-  { title: t('Rollouts'), unit: t('s'), help: t('Wall time of the rollouts'), cell: (s) => number(s.rollout_s, 1) },
+  { title: t('Drift'), unit: t('nats'), help: t('Largest difference between the log-probabilities of sampler and trainer'), sampled: true, cell: (s) => compact(s.logprob_max_diff) },
+  { title: t('Response'), unit: t('tokens'), help: t('Mean length of trained calls'), sampled: true, cell: (s) => number(s.response_tokens_mean, 1) },
+  { title: t('Staleness'), unit: t('updates'), help: t('Policy updates between the sampling of a call and its use'), sampled: true, cell: (s) => compact(s.staleness) },
+  { title: t('Rollouts'), unit: t('s'), help: t('Wall time of the rollouts'), sampled: true, cell: (s) => number(s.rollout_s, 1) },
   { title: t('Update'), unit: t('s'), help: t('Wall time of the update'), cell: (s) => number(s.train_s, 1) },
 ];
 
 /** Newest step first. */
 function tableOf(steps: StepMetrics[]): Table {
-  const all = columns();
+  const all = columns().filter(({ sampled }) => !sampled || !fromExamples(steps));
   return { columns: all.map(({ title, unit, help }) => ({ title, unit, help })), rows: [...steps].reverse().map((step) => ({ step: step.step, cells: all.map((column) => column.cell(step)) })) };
 }

@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Locator } from 'playwright-core';
 import { aRun } from '../fixtures/recorded-runs.ts';
 import { ReplayTrainer } from '../fixtures/replay-trainer.ts';
+import { folderWindow } from './folder-window.ts';
 import { until } from './poll.ts';
-import { packedExtension, realVSCode } from './real-vscode.ts';
-import { themes, VSCodeWindow } from './window.ts';
-import type { Theme } from './window.ts';
 
 const files = {
   'shop.code-workspace': JSON.stringify({ folders: [{ path: 'app' }, { path: 'tools' }] }),
@@ -30,33 +27,16 @@ describe('the Agents view in a real VS Code', function () {
   this.timeout(300_000);
   let root = '';
   let trainer: ReplayTrainer;
-  let window: VSCodeWindow | undefined;
 
-  before(async function () {
-    const code = await realVSCode();
-    if ('missing' in code) {
-      console.log(`    skipped: ${code.missing}`);
-      return this.skip();
-    }
-    root = mkdtempSync(join(tmpdir(), 'agent-trainer-agents-'));
+  const { open } = folderWindow('agents', async (made) => {
+    root = made;
     for (const [path, text] of Object.entries(files)) write(path, text);
     trainer = await ReplayTrainer.start(join(root, 'app'));
     const run = aRun('dev', { agent: 'bots/solver.py:solve', status: 'succeeded', phase: 'done', result: { run_id: 'r', rollouts: [], mean_reward: 0.625 } });
     trainer.runs.set(run.run_id, run);
-    window = await VSCodeWindow.open(code, packedExtension(), join(root, 'shop.code-workspace'));
+    return { workspaceFile: join(root, 'shop.code-workspace'), close: () => trainer.close() };
   });
 
-  afterEach(async function () {
-    if (this.currentTest?.state === 'failed') await window?.screenshot(`failed-${this.currentTest.title.replace(/\W+/g, '-')}`);
-  });
-
-  after(async () => {
-    await window?.close();
-    await trainer?.close();
-    rmSync(root, { recursive: true, force: true, maxRetries: 5 });
-  });
-
-  const open = (): VSCodeWindow => window ?? assert.fail('no window');
   const rows = (): Locator => open().page.locator('[role=tree][aria-label="Agents"] .monaco-list-row');
   const row = (name: string): Locator => open().page.locator(`[role=tree][aria-label="Agents"] .monaco-list-row[aria-label^="${name}, "]`);
   const textsOf = async (one: Locator): Promise<string> => [...await one.locator('.label-name').allInnerTexts(), ...await one.locator('.label-description').allInnerTexts()].filter((text) => text !== '').join(' ');
@@ -98,17 +78,12 @@ describe('the Agents view in a real VS Code', function () {
     trainer.onStart = () => aRun('train', { agent: 'bots/solver.py:solve', create_time: Date.now() / 1000 });
     await row('solve').hover();
     await row('solve').locator('.action-label[aria-label^="Dry Run"]').waitFor();
-    await row('solve').locator('.action-label[aria-label^="Train"]').click();
-    await until(() => trainer.requests.some(({ method }) => method === 'runs.start'));
+    await open().rowAction(row('solve'), 'Train', () => trainer.requests.some(({ method }) => method === 'runs.start'));
     assert.deepEqual(trainer.requests.find(({ method }) => method === 'runs.start')?.params, { kind: 'train', config_path: join(root, 'app', 'bots', 'agent-trainer.json'), overrides: { agent: 'solver.py:solve' } });
   });
 
   it('looks tidy in every theme', async () => {
-    for (const theme of [...Object.keys(themes).filter((each) => each !== 'dark'), 'dark'] as Theme[]) {
-      await open().setTheme(theme);
-      await row('solve').hover();
-      await open().screenshot(`agents-${theme}`);
-    }
+    await open().inAllThemes('agents', () => row('solve').hover());
   });
 
   it('follows an edit before it is saved', async () => {

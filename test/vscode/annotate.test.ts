@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createVSIX } from '@vscode/vsce';
 import type { Locator } from 'playwright-core';
 import { completion, json, refuse, say, startOpenAIServer } from '../fixtures/openai-server.ts';
 import type { Answer, OpenAIServer } from '../fixtures/openai-server.ts';
+import { folderWindow } from './folder-window.ts';
 import { until } from './poll.ts';
-import { packedExtension, realVSCode, root } from './real-vscode.ts';
-import type { RealVSCode } from './real-vscode.ts';
-import { themes, VSCodeWindow } from './window.ts';
-import type { Theme } from './window.ts';
+import { root } from './real-vscode.ts';
 
 const agent = `import { emitReward, operation, rollout, type LLM } from 'agent-trainer/runtime';
 
@@ -54,40 +51,21 @@ const key = 'sk-for-this-test';
 /** The extension with its own trainer in a real VS Code, against a scripted model server at Ollama's address. */
 describe('annotations, dry runs with a chosen model, and debugging in a real VS Code', function () {
   this.timeout(300_000);
-  let code: RealVSCode;
   let folder = '';
   let languageModel = '';
   let server: OpenAIServer;
-  let window: VSCodeWindow | undefined;
 
-  before(async function () {
-    const found = await realVSCode();
-    if ('missing' in found) {
-      console.log(`    skipped: ${found.missing}`);
-      return this.skip();
-    }
-    code = found;
+  const { open, openAgain } = folderWindow('annotate', async (made) => {
     server = await startOpenAIServer(geographer, 11434);
-    folder = mkdtempSync(join(tmpdir(), 'agent-trainer-annotate-'));
+    folder = made;
     writeFileSync(join(folder, 'capitals.ts'), agent);
     writeFileSync(join(folder, 'tasks.jsonl'), capitals.map(([country, answer]) => JSON.stringify({ question: `What is the capital of ${country}?`, answer })).join('\n'));
     languageModel = join(folder, '.vscode', 'language-model.vsix');
     mkdirSync(join(folder, '.vscode'));
     await createVSIX({ cwd: join(root, 'test', 'fixtures', 'language-model'), packagePath: languageModel, allowMissingRepository: true, skipLicense: true, dependencies: false });
-    window = await VSCodeWindow.open(code, packedExtension(), folder, { extensions: [languageModel] });
+    return { options: { extensions: [languageModel] }, close: () => server.close() };
   });
 
-  afterEach(async function () {
-    if (this.currentTest?.state === 'failed') await window?.screenshot(`failed-annotate-${this.currentTest.title.replace(/\W+/g, '-')}`);
-  });
-
-  after(async () => {
-    await window?.close();
-    await server?.close();
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-  });
-
-  const open = (): VSCodeWindow => window ?? assert.fail('no window');
   const lens = (text: string | RegExp): Locator => open().page.locator('.editor-instance .codelens-decoration a', { hasText: text }).first();
   const row = (text: string | RegExp): Locator => open().page.locator('.quick-input-list .monaco-list-row', { hasText: text }).first();
   const title = (text: string | RegExp): Promise<void> => open().page.locator('.quick-input-title', { hasText: text }).waitFor({ timeout: 60_000 });
@@ -96,13 +74,6 @@ describe('annotations, dry runs with a chosen model, and debugging in a real VS 
     await input.waitFor();
     if (text !== undefined) await input.fill(text);
     await input.press('Enter');
-  };
-  const inAllThemes = async (name: string, prepare: () => Promise<void> = async () => undefined): Promise<void> => {
-    for (const theme of [...Object.keys(themes).filter((each) => each !== 'dark'), 'dark'] as Theme[]) {
-      await open().setTheme(theme);
-      await prepare();
-      await open().screenshot(`${name}-${theme}`);
-    }
   };
   /** What VS Code draws behind lines: text of pseudo-elements, from the style sheets that hold it. */
   const behindLines = (): Promise<string[]> => open().page.evaluate<string[]>(`[...new Set([...document.querySelectorAll('.view-lines span')]
@@ -142,7 +113,7 @@ describe('annotations, dry runs with a chosen model, and debugging in a real VS 
     const texts = await behindLines();
     assert.ok(texts.some((text) => /mean 0\.75 · last/.test(text)), texts.join());
     assert.equal(await failureMarks(), 1);
-    await inAllThemes('annotations');
+    await open().inAllThemes('annotations');
   });
 
   it('they follow a run as it goes', async () => {
@@ -165,7 +136,7 @@ describe('annotations, dry runs with a chosen model, and debugging in a real VS 
   });
 
   it('"Check Model Endpoint" asks with the key that was entered, which no file of the workspace holds', async () => {
-    await inAllThemes('capabilities', async () => {
+    await open().inAllThemes('capabilities', async () => {
       await open().command('Agent Trainer: Check Model Endpoint');
       await title('Endpoint');
       await enter(server.url);
@@ -223,7 +194,7 @@ describe('annotations, dry runs with a chosen model, and debugging in a real VS 
 
   it('a new window remembers them', async () => {
     await open().close();
-    window = await VSCodeWindow.open(code, packedExtension(), folder);
+    await openAgain();
     await open().openFile('capitals.ts');
     await lens(/13 rollouts/).waitFor({ timeout: 90_000 });
     await until(async () => (await behindLines()).length === 2);

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Locator } from 'playwright-core';
 import { aRun, aStep } from '../fixtures/recorded-runs.ts';
 import { ReplayTrainer } from '../fixtures/replay-trainer.ts';
-import { until } from './poll.ts';
-import { packedExtension, realVSCode } from './real-vscode.ts';
-import { VSCodeWindow } from './window.ts';
+import { folderWindow } from './folder-window.ts';
 
 /** Folders, and the agent in each. */
 const agents = { shop: 'sell', support: 'help' } as const;
@@ -18,16 +15,10 @@ const names = Object.keys(agents) as Name[];
 describe('a workspace of two folders in a real VS Code', function () {
   this.timeout(300_000);
   let root = '';
-  let window: VSCodeWindow | undefined;
   const trainers = new Map<Name, ReplayTrainer>();
 
-  before(async function () {
-    const code = await realVSCode();
-    if ('missing' in code) {
-      console.log(`    skipped: ${code.missing}`);
-      return this.skip();
-    }
-    root = mkdtempSync(join(tmpdir(), 'agent-trainer-folders-'));
+  const { open } = folderWindow('folders', async (made) => {
+    root = made;
     writeFileSync(join(root, 'both.code-workspace'), JSON.stringify({ folders: names.map((path) => ({ path })) }));
     for (const [index, name] of names.entries()) {
       mkdirSync(join(root, name));
@@ -40,20 +31,9 @@ describe('a workspace of two folders in a real VS Code', function () {
       trainer.steps.set(run.run_id, Array.from({ length: index + 2 }, (_, step) => aStep(step)));
       trainers.set(name, trainer);
     }
-    window = await VSCodeWindow.open(code, packedExtension(), join(root, 'both.code-workspace'));
+    return { workspaceFile: join(root, 'both.code-workspace'), close: async () => { for (const trainer of trainers.values()) await trainer.close(); } };
   });
 
-  afterEach(async function () {
-    if (this.currentTest?.state === 'failed') await window?.screenshot(`failed-${this.currentTest.title.replace(/\W+/g, '-')}`);
-  });
-
-  after(async () => {
-    await window?.close();
-    for (const trainer of trainers.values()) await trainer.close();
-    if (root !== '') rmSync(root, { recursive: true, force: true, maxRetries: 5 });
-  });
-
-  const open = (): VSCodeWindow => window ?? assert.fail('no window');
   const trainerOf = (name: Name): ReplayTrainer => trainers.get(name) ?? assert.fail(name);
   const row = (tree: 'Agents' | 'Runs', label: string): Locator => open().page.locator(`[role=tree][aria-label="${tree}"] .monaco-list-row`).filter({ has: open().page.locator('.label-name', { hasText: new RegExp(`^${label}$`) }) });
   const asked = (name: Name, method: string): unknown[] => trainerOf(name).requests.filter((request) => request.method === method).map(({ params }) => params);
@@ -76,18 +56,14 @@ describe('a workspace of two folders in a real VS Code', function () {
   }
 
   it('stops the run of one folder by that folder’s trainer alone', async () => {
-    await row('Runs', 'sell').hover();
-    await row('Runs', 'sell').locator('.action-label[aria-label^="Stop"]').click();
-    await until(() => asked('shop', 'runs.cancel').length === 1);
+    await open().rowAction(row('Runs', 'sell'), 'Stop', () => asked('shop', 'runs.cancel').length > 0);
     assert.deepEqual(asked('shop', 'runs.cancel'), [{ run_id: 'ru-000000000001' }]);
     assert.deepEqual(asked('support', 'runs.cancel'), []);
   });
 
   it('trains an agent by the configuration of its own folder', async () => {
     trainerOf('support').onStart = () => aRun('train', { agent: 'agent.py:help', create_time: Date.now() / 1000 });
-    await row('Agents', 'help').hover();
-    await row('Agents', 'help').locator('.action-label[aria-label^="Train"]').click();
-    await until(() => asked('support', 'runs.start').length === 1);
+    await open().rowAction(row('Agents', 'help'), 'Train', () => asked('support', 'runs.start').length > 0);
     assert.deepEqual(asked('support', 'runs.start'), [{ kind: 'train', config_path: join(root, 'support', 'agent-trainer.json'), overrides: { agent: 'agent.py:help' } }]);
     assert.deepEqual(asked('shop', 'runs.start'), []);
     await open().screenshot('two-folders');

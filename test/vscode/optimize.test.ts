@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Frame, Locator } from 'playwright-core';
 import { startPromptServer } from '../../bench/fixtures/prompt-server.ts';
 import type { PromptServer } from '../../bench/fixtures/prompt-server.ts';
 import { worldTasks } from '../../bench/fixtures/prompt-world.ts';
 import { pythonAgent } from '../integration/optimize/agents.ts';
+import { folderWindow } from './folder-window.ts';
 import { until } from './poll.ts';
-import { packedExtension, realVSCode } from './real-vscode.ts';
-import { VSCodeWindow } from './window.ts';
 
 const original = 'Book a room for: {request} Explain your reasons at length.';
 
@@ -18,35 +16,18 @@ describe('tuning a prompt in a real VS Code', function () {
   this.timeout(300_000);
   let folder = '';
   let model: PromptServer;
-  let window: VSCodeWindow | undefined;
 
-  before(async function () {
-    const code = await realVSCode();
-    if ('missing' in code) {
-      console.log(`    skipped: ${code.missing}`);
-      return this.skip();
-    }
+  const { open } = folderWindow('optimize', async (made) => {
     model = await startPromptServer();
-    folder = mkdtempSync(join(tmpdir(), 'agent-trainer-optimize-'));
+    folder = made;
     mkdirSync(join(folder, '.vscode'));
     writeFileSync(join(folder, '.vscode', 'settings.json'), JSON.stringify({ 'files.autoSave': 'afterDelay', 'files.autoSaveDelay': 100 }));
     writeFileSync(join(folder, 'agent.py'), pythonAgent);
     writeFileSync(join(folder, 'tasks.jsonl'), worldTasks('w', 120).map(({ input }) => `${JSON.stringify(input)}\n`).join(''));
     writeFileSync(join(folder, 'agent-trainer.json'), JSON.stringify({ agent: 'agent.py', data: { train: 'tasks.jsonl' }, model: { endpoint: model.url, name: 'agent' }, runner: { n_runners: 2 } }));
-    window = await VSCodeWindow.open(code, packedExtension(), folder);
+    return { close: () => model.close() };
   });
 
-  afterEach(async function () {
-    if (this.currentTest?.state === 'failed') await window?.screenshot(`failed-${this.currentTest.title.replace(/\W+/g, '-')}`);
-  });
-
-  after(async () => {
-    await window?.close();
-    await model?.close();
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-  });
-
-  const open = (): VSCodeWindow => window ?? assert.fail('no window');
   const panel = (): Promise<Frame> => open().webview('.agent-choice');
   const button = (frame: Frame, text: string): Locator => frame.locator('vscode-button', { hasText: text }).first();
   const lens = (text: string | RegExp): Locator => open().page.locator('.editor-instance .codelens-decoration a', { hasText: text }).first();

@@ -1,46 +1,26 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Frame } from 'playwright-core';
 import { aRollout, aRun, aStep, spansOf } from '../fixtures/recorded-runs.ts';
 import { ReplayTrainer } from '../fixtures/replay-trainer.ts';
+import { folderWindow } from './folder-window.ts';
 import { until } from './poll.ts';
-import { packedExtension, realVSCode, root } from './real-vscode.ts';
-import { themes, VSCodeWindow } from './window.ts';
-import type { Theme } from './window.ts';
+import { root } from './real-vscode.ts';
 
 /** The whole extension in a real VS Code, its trainer replaced by one that replays known values. */
 describe('panels in a real VS Code', function () {
   this.timeout(300_000);
   let folder = '';
   let trainer: ReplayTrainer;
-  let window: VSCodeWindow | undefined;
 
-  before(async function () {
-    const code = await realVSCode();
-    if ('missing' in code) {
-      console.log(`    skipped: ${code.missing}`);
-      return this.skip();
-    }
-    folder = mkdtempSync(join(tmpdir(), 'agent-trainer-workspace-'));
+  const { open } = folderWindow('panels', async (made) => {
+    folder = made;
     cpSync(join(root, 'examples', 'sql-agent'), join(folder, 'sql-agent'), { recursive: true, filter: (path) => !path.includes('.agent-trainer') });
     writeFileSync(join(folder, 'sql-agent', 'agent-trainer.json'), JSON.stringify({ agent: 'agent.ts:sqlAgent', data: { train: 'data/train.jsonl' }, model: { path: 'policy' }, grpo: { steps: 12 } }));
     trainer = await ReplayTrainer.start(folder);
-    window = await VSCodeWindow.open(code, packedExtension(), folder);
+    return { close: () => trainer.close() };
   });
-
-  afterEach(async function () {
-    if (this.currentTest?.state === 'failed') await window?.screenshot(`failed-${this.currentTest.title.replace(/\W+/g, '-')}`);
-  });
-
-  after(async () => {
-    await window?.close();
-    await trainer?.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
-
-  const open = (): VSCodeWindow => window ?? assert.fail('no window');
 
   for (const file of ['agent.py', 'agent.ts']) {
     it(`shows both lenses over the agent of ${file}`, async () => {
@@ -75,7 +55,7 @@ describe('panels in a real VS Code', function () {
     trainer.emit({ type: 'notice', run_id: run.run_id, level: 'warning', message: 'Validation answers were cut at 64 tokens in 3 rollouts.' });
     for (let step = 3; step < 10; step++) trainer.emit({ type: 'step', run_id: run.run_id, metrics: aStep(step) });
     await frame.locator('figure.curve[data-points="10"]').waitFor();
-    await inAllThemes('training');
+    await open().inAllThemes('training');
   });
 
   it('Stop asks the trainer to cancel and shows that it did', async () => {
@@ -91,7 +71,7 @@ describe('panels in a real VS Code', function () {
     const result = { run_id: run.run_id, steps: 10, before: { mean_reward: 0.462, n: 240 }, after: { mean_reward: 0.913, n: 240 }, difference: { mean: 0.451, ci95: [0.388, 0.513], p_value: 0.0002 }, checkpoint: '/tmp/x', wall_s: 170 };
     trainer.emit({ type: 'run', run: { ...run, status: 'succeeded', phase: 'done', result, end_time: run.create_time + 170 } });
     await frame.locator('.fact', { hasText: '0.462 → 0.913' }).waitFor();
-    await inAllThemes('training-finished');
+    await open().inAllThemes('training-finished');
   });
 
   it('the trace of a training run shows one step, the latest first', async () => {
@@ -111,12 +91,6 @@ describe('panels in a real VS Code', function () {
     await until(async () => await frame.locator('[data-kind=rollout]').count() === 1);
   });
 
-  async function inAllThemes(name: string): Promise<void> {
-    for (const theme of [...Object.keys(themes).filter((each) => each !== 'dark'), 'dark'] as Theme[]) {
-      await open().setTheme(theme);
-      await open().screenshot(`${name}-${theme}`);
-    }
-  }
 });
 
 /** How many colours the chart's canvas holds: an empty one has one. */

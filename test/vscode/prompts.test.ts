@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Frame, Locator } from 'playwright-core';
 import type { Candidate } from '../../trainer/protocol/optimize.ts';
@@ -8,10 +7,8 @@ import { RpcRequest } from '../../trainer/protocol/rpc.ts';
 import { aCandidate, aCost, aPrompt, aResult, aSearch, aSearchRun, candidates, roomAgent, roomPrompt } from '../fixtures/recorded-search.ts';
 import { aRollout, spansOf } from '../fixtures/recorded-runs.ts';
 import { ReplayTrainer } from '../fixtures/replay-trainer.ts';
+import { folderWindow } from './folder-window.ts';
 import { until } from './poll.ts';
-import { packedExtension, realVSCode } from './real-vscode.ts';
-import { themes, VSCodeWindow } from './window.ts';
-import type { Theme } from './window.ts';
 
 const id = 'agent.py#PICK';
 const run = aSearchRun({ create_time: Date.now() / 1000 - 120 });
@@ -26,7 +23,6 @@ client = OpenAI()
 RULES = "Answer in one sentence."
 TONE = Path("prompts/tone.md").read_text()
 
-
 @rollout
 def guide(task, llm):
     reply = client.chat.completions.create(model=llm.model, messages=[{"role": "system", "content": RULES}, {"role": "system", "content": TONE}, {"role": "user", "content": task["question"]}])
@@ -38,34 +34,17 @@ describe('prompts in a real VS Code', function () {
   this.timeout(300_000);
   let folder = '';
   let trainer: ReplayTrainer;
-  let window: VSCodeWindow | undefined;
 
-  before(async function () {
-    const code = await realVSCode();
-    if ('missing' in code) {
-      console.log(`    skipped: ${code.missing}`);
-      return this.skip();
-    }
-    folder = mkdtempSync(join(tmpdir(), 'agent-trainer-prompts-'));
+  const { open } = folderWindow('prompts', async (made) => {
+    folder = made;
     for (const name of ['prompts', '.vscode']) mkdirSync(join(folder, name));
     writeFileSync(join(folder, '.vscode', 'settings.json'), JSON.stringify({ 'files.autoSave': 'afterDelay', 'files.autoSaveDelay': 100 }));
     const files = { 'agent.py': roomAgent, 'guide.py': guide, 'prompts/tone.md': 'Be friendly.\n', 'tasks.jsonl': '{"request": "A room for two", "room": "Ash"}\n', 'agent-trainer.json': JSON.stringify({ agent: 'agent.py:pick_room', data: { train: 'tasks.jsonl' }, model: { path: 'policy' } }) };
     for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
     trainer = await ReplayTrainer.start(folder);
-    window = await VSCodeWindow.open(code, packedExtension(), folder);
+    return { close: () => trainer.close() };
   });
 
-  afterEach(async function () {
-    if (this.currentTest?.state === 'failed') await window?.screenshot(`failed-${this.currentTest.title.replace(/\W+/g, '-')}`);
-  });
-
-  after(async () => {
-    await window?.close();
-    await trainer?.close();
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-  });
-
-  const open = (): VSCodeWindow => window ?? assert.fail('no window');
   const panel = (): Promise<Frame> => open().webview('.agent-choice');
   const lens = (text: string | RegExp): Locator => open().page.locator('.editor-instance .codelens-decoration a', { hasText: text }).first();
   const toast = (text: string): Locator => open().page.locator('.notification-list-item', { hasText: text }).first();
@@ -74,13 +53,6 @@ describe('prompts in a real VS Code', function () {
   const asked = (method: string) => trainer.requests.filter((request) => request.method === method).map((request) => RpcRequest.parse({ id: 0, ...request }).params);
   const onDisk = (name: string): string => readFileSync(join(folder, name), 'utf8');
   const show = (candidate: Candidate, leading = 'c0'): void => { trainer.emit({ type: 'candidate', run_id: run.run_id, candidate, best: leading, spent: candidate.spent }); };
-
-  async function inAllThemes(name: string): Promise<void> {
-    for (const theme of [...Object.keys(themes).filter((each) => each !== 'dark'), 'dark'] as Theme[]) {
-      await open().setTheme(theme);
-      await open().screenshot(`${name}-${theme}`);
-    }
-  }
 
   /** The editor saves by itself. */
   const saved = (name: string, isRight: (text: string) => boolean): Promise<void> => until(() => isRight(onDisk(name)));
@@ -108,7 +80,7 @@ describe('prompts in a real VS Code', function () {
     assert.equal(await frame.locator('.setup input[type=number]').first().inputValue(), '200');
     assert.equal(await frame.locator('#algorithm').inputValue(), 'gepa');
     await frame.locator('summary', { hasText: 'More settings' }).click();
-    await inAllThemes('prompts-setup');
+    await open().inAllThemes('prompts-setup');
   });
 
   it('the set-up follows what is chosen, and says what is missing', async () => {
@@ -150,7 +122,7 @@ describe('prompts in a real VS Code', function () {
     await frame.locator('.cost-chart[data-points="4"] canvas').waitFor();
     await frame.locator('.limit', { hasText: '84 of 200 rollouts' }).waitFor();
     await lens('Optimizing: 84 of 200 rollouts · best 0.86').waitFor();
-    await inAllThemes('prompts-running');
+    await open().inAllThemes('prompts-running');
   });
 
   it('says on hover and on focus why a candidate is what it is, and is walked by keys', async () => {
@@ -238,14 +210,14 @@ describe('prompts in a real VS Code', function () {
     await frame.locator('.verdict[data-tone=good]', { hasText: '0.550 → 0.810' }).waitFor();
     await frame.locator('.history li', { hasText: '0.55 → 0.81' }).waitFor();
     await open().clickUntil(lens('0.55 → 0.81 · Review'), frame.locator('[data-candidate=c4][aria-selected=true]'));
-    await inAllThemes('prompts-done');
+    await open().inAllThemes('prompts-done');
   });
 
   it('applies a text after a diff, in one undo step', async () => {
     const frame = await panel();
     await button(frame, 'Apply').click();
     await open().page.locator('.monaco-diff-editor .line-insert').first().waitFor();
-    await inAllThemes('prompts-apply');
+    await open().inAllThemes('prompts-apply');
     await apply();
     await saved('agent.py', (text) => text !== roomAgent);
     assert.equal(onDisk('agent.py'), roomAgent.replace(roomPrompt, best));
@@ -327,6 +299,6 @@ describe('prompts in a real VS Code', function () {
     await open().command('Agent Trainer: Open Prompts in an Editor Tab');
     await open().page.locator('.tab', { hasText: 'Prompts' }).waitFor();
     await open().webview('body:not(.in-side-bar) .search-tree');
-    await inAllThemes('prompts-wide');
+    await open().inAllThemes('prompts-wide');
   });
 });

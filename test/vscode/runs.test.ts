@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Frame, Locator } from 'playwright-core';
 import type { Run, StepMetrics } from '../../trainer/protocol/run.ts';
 import type { AttemptedRollout } from '../../trainer/protocol/rollout.ts';
 import { aRollout, aRun, aStep } from '../fixtures/recorded-runs.ts';
 import { ReplayTrainer } from '../fixtures/replay-trainer.ts';
+import { folderWindow } from './folder-window.ts';
 import { until } from './poll.ts';
-import { packedExtension, realVSCode } from './real-vscode.ts';
-import { themes, VSCodeWindow } from './window.ts';
-import type { Theme } from './window.ts';
 
 const began = Date.now() / 1000 - 300;
 const live = aRun('train', { create_time: began, runners: 8 });
@@ -50,15 +47,9 @@ describe('runs in a real VS Code', function () {
   this.timeout(300_000);
   let folder = '';
   let trainer: ReplayTrainer;
-  let window: VSCodeWindow | undefined;
 
-  before(async function () {
-    const code = await realVSCode();
-    if ('missing' in code) {
-      console.log(`    skipped: ${code.missing}`);
-      return this.skip();
-    }
-    folder = mkdtempSync(join(tmpdir(), 'agent-trainer-runs-'));
+  const { open } = folderWindow('runs', async (made) => {
+    folder = made;
     writeFileSync(join(folder, 'agent-trainer.json'), JSON.stringify({ agent: 'agent.ts', data: { train: 'train.jsonl' }, model: { path: 'policy' } }));
     trainer = await ReplayTrainer.start(folder);
     writeFileSync(join(folder, '.agent-trainer', 'trainer.db'), ''); // it has had runs
@@ -68,32 +59,14 @@ describe('runs in a real VS Code', function () {
     trainer.steps.set(live.run_id, Array.from({ length: 8 }, (_, step) => liveStep(step)));
     trainer.checkpoints.set(live.run_id, [6, 7].map((step) => ({ step, folder: join(folder, '.agent-trainer', 'runs', live.run_id, 'checkpoints', `step-00000${step}`), val_reward: null, best: false })));
     for (let step = 0; step < 12; step++) for (const rollout of rolloutsOf(step)) trainer.rollouts.set(rollout.rollout_id, rollout);
-    window = await VSCodeWindow.open(code, packedExtension(), folder);
+    return { close: () => trainer.close() };
   });
 
-  afterEach(async function () {
-    if (this.currentTest?.state === 'failed') await window?.screenshot(`failed-${this.currentTest.title.replace(/\W+/g, '-')}`);
-  });
-
-  after(async () => {
-    await window?.close();
-    await trainer?.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
-
-  const open = (): VSCodeWindow => window ?? assert.fail('no window');
   const panel = (): Promise<Frame> => open().webview('figure.curve');
   const row = (text: string | RegExp): Locator => open().page.locator('.sidebar .monaco-list-row').filter({ hasText: text });
   const runs = (): Locator => row(/(training|dry run) ·/);
   const asked = (method: string) => trainer.requests.filter((request) => request.method === method).map((request) => request.params);
   const run = (id = live.run_id): Run => trainer.runs.get(id) ?? assert.fail('no run');
-
-  async function inAllThemes(name: string): Promise<void> {
-    for (const theme of [...Object.keys(themes).filter((each) => each !== 'dark'), 'dark'] as Theme[]) {
-      await open().setTheme(theme);
-      await open().screenshot(`${name}-${theme}`);
-    }
-  }
 
   it('the Runs view lists every run with its state, newest first', async () => {
     await open().page.locator('.activitybar .action-label[aria-label^="Agent Trainer"]').click();
@@ -129,12 +102,12 @@ describe('runs in a real VS Code', function () {
     await runs().first().click();
     const frame = await panel();
     await frame.locator('figure.curve[data-points="8"]').waitFor();
-    assert.deepEqual(await frame.locator('.chart-card').evaluateAll((cards) => cards.map((card) => (card as unknown as { dataset: Record<string, string> }).dataset['chart'])), ['reward', 'response', 'entropy', 'kl', 'clip', 'gradient', 'rollouts', 'tokens', 'staleness']);
-    await until(async () => await frame.locator('.chart-card canvas').count() === 9);
+    assert.deepEqual(await frame.locator('.chart-card').evaluateAll((cards) => cards.map((card) => (card as unknown as { dataset: Record<string, string> }).dataset['chart'])), ['reward', 'response', 'entropy', 'kl', 'clip', 'gradient', 'rollouts', 'tokens', 'staleness', 'loss']);
+    await until(async () => await frame.locator('.chart-card canvas').count() === 10);
     trainer.emit({ type: 'step', run_id: live.run_id, metrics: liveStep(8) });
     await frame.locator('figure.curve[data-points="9"]').waitFor();
     await frame.locator('[data-step="9"] .mark').first().waitFor();
-    await inAllThemes('runs-training');
+    await open().inAllThemes('runs-training');
   });
 
   it('a click on a chart looks into that step', async () => {
@@ -155,7 +128,7 @@ describe('runs in a real VS Code', function () {
     const frame = await panel();
     await frame.locator('section[aria-label="Step"] .section-head').evaluate((element) => { (element as unknown as { scrollIntoView(): void }).scrollIntoView(); });
     await until(async () => await frame.locator('.mark').count() === 128);
-    await inAllThemes('runs-step');
+    await open().inAllThemes('runs-step');
     await frame.locator('.losses button', { hasText: 'timeout' }).click();
     await until(async () => await frame.locator('.mark').count() === 3);
     assert.deepEqual(await frame.locator('.mark').allInnerTexts(), ['timed out', 'timed out', 'timed out']);
@@ -181,7 +154,7 @@ describe('runs in a real VS Code', function () {
     await frame.locator('.legend li').nth(1).filter({ hasText: /reward 0\.7\d\d at step 12/ }).waitFor();
     assert.equal(await frame.locator('figure.curve .values .value').count(), 2);
     await frame.locator('section[aria-label="Charts"]').evaluate((element) => { (element as unknown as { scrollIntoView(): void }).scrollIntoView(); });
-    await inAllThemes('runs-compared');
+    await open().inAllThemes('runs-compared');
     await frame.locator('.legend button', { hasText: 'Leave out' }).click();
     await until(async () => !await frame.locator('.legend').isVisible());
   });
@@ -225,9 +198,7 @@ describe('runs in a real VS Code', function () {
 
   it('the view resumes an interrupted run, exports one, and deletes one after asking', async () => {
     const { page } = open();
-    await row(/interrupted/).hover();
-    await row(/interrupted/).locator('.action-label[aria-label^="Resume Run"]').click();
-    await until(() => run(broken.run_id).status === 'running');
+    await open().rowAction(row(/interrupted/), 'Resume Run', () => run(broken.run_id).status === 'running');
 
     await open().contextMenu(row(/0\.462 → 0\.781/), 'Export Run…');
     await page.locator('.quick-input-widget input').first().waitFor();
@@ -246,7 +217,28 @@ describe('runs in a real VS Code', function () {
     await dialog.locator('.monaco-button', { hasText: 'Delete' }).click();
     await until(async () => await runs().count() === 3);
     assert.deepEqual(asked('runs.delete'), [{ run_id: dry.run_id }]);
-    await inAllThemes('runs-view');
+    await open().inAllThemes('runs-view');
+  });
+
+  it('a run that learns from pairs of answers shows its loss, pairs and margins, and which checkpoint was best', async () => {
+    const preferences = aRun('train', { run_id: 'ru-444444444444', agent: 'examples/sql-agent/agent.ts:sqlAgent', status: 'succeeded', phase: 'done', create_time: Date.now() / 1000 });
+    const none = { rollouts: 0, calls: 0, with_token_ids: 0, scored: 0, trainable: 0, used: 0, losses: [] };
+    trainer.runs.set(preferences.run_id, preferences);
+    trainer.checkpoints.set(preferences.run_id, [9, 19].map((step, index) => ({ step, folder: join(folder, `step-0000${step}`), val_reward: 0.61 - 0.08 * index, best: index === 0 })));
+    trainer.steps.set(preferences.run_id, Array.from({ length: 20 }, (_, step) => aStep(step, {
+      reward_mean: null, response_tokens_mean: null, kl: null, clip_fraction: null, entropy: null, staleness: null, rollouts_per_s: 0, tokens_per_s: 0, rollout_s: 0, funnel: none,
+      loss: 0.69 * Math.exp(-step / 9) + 0.02 * wave(step, 1), reward_accuracy: Math.min(1, 0.5 + step * 0.03 + 0.03 * wave(step, 2)), reward_margin: step * 0.11 + 0.1 * wave(step, 3), val_reward: step % 10 === 9 ? 0.69 - 0.004 * step : null, train_s: 1.7,
+    })));
+    await open().page.locator('.activitybar .action-label[aria-label^="Explorer"]').click();
+    await open().page.locator('.activitybar .action-label[aria-label^="Agent Trainer"]').click();
+    await row(/training · finished/).click();
+    await row(/training · finished/).locator('.monaco-tl-twistie').click();
+    const frame = await panel();
+    await frame.locator('figure.curve[data-chart=loss][data-points="20"]').waitFor();
+    assert.deepEqual(await frame.locator('.chart-card:not([hidden])').evaluateAll((cards) => cards.map((card) => (card as unknown as { dataset: Record<string, string> }).dataset['chart'])), ['loss', 'reward', 'accuracy', 'margin', 'gradient']);
+    assert.equal(await frame.locator('section[aria-label="Step"]').isVisible(), false);
+    await row(/Checkpoint after step 10.*best validation reward 0\.610/).waitFor();
+    await open().inAllThemes('runs-preferences');
   });
 });
 

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Locator } from 'playwright-core';
 import { refuse, say, startOpenAIServer } from '../fixtures/openai-server.ts';
 import type { Answer, OpenAIServer, ReceivedRequest } from '../fixtures/openai-server.ts';
+import { folderWindow } from './folder-window.ts';
 import { until } from './poll.ts';
-import { packedExtension, realVSCode } from './real-vscode.ts';
-import { themes, VSCodeWindow } from './window.ts';
+import { themes } from './window.ts';
 import type { Theme } from './window.ts';
 
 const agent = `import { rollout } from 'agent-trainer/runtime';
@@ -46,45 +45,22 @@ describe('evaluation in the Test Explorer of a real VS Code', function () {
   this.timeout(300_000);
   let folder = '';
   let server: OpenAIServer;
-  let window: VSCodeWindow | undefined;
 
-  before(async function () {
-    const code = await realVSCode();
-    if ('missing' in code) {
-      console.log(`    skipped: ${code.missing}`);
-      return this.skip();
-    }
+  const { open } = folderWindow('testing', async (made) => {
     server = await startOpenAIServer(geographer);
-    folder = mkdtempSync(join(tmpdir(), 'agent-trainer-testing-'));
+    folder = made;
     writeFileSync(join(folder, 'capitals.ts'), agent);
     writeFileSync(join(folder, 'train.jsonl'), training.join('\n'));
     writeFileSync(join(folder, 'heldout.jsonl'), validation.join('\n'));
     writeFileSync(join(folder, 'agent-trainer.json'), JSON.stringify({ agent: 'capitals.ts:capitals', data: { train: 'train.jsonl', validation: 'heldout.jsonl' }, model: { endpoint: server.url, name: 'tiny' } }));
     mkdirSync(join(folder, '.vscode'));
-    window = await VSCodeWindow.open(code, packedExtension(), folder);
+    return { close: () => server.close() };
   });
 
-  afterEach(async function () {
-    if (this.currentTest?.state === 'failed') await window?.screenshot(`failed-testing-${this.currentTest.title.replace(/\W+/g, '-')}`);
-  });
-
-  after(async () => {
-    await window?.close();
-    await server?.close();
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-  });
-
-  const open = (): VSCodeWindow => window ?? assert.fail('no window');
   const tests = (): Locator => open().page.locator('.test-explorer .monaco-list-row');
   const test = (label: string): Locator => tests().filter({ hasText: label }).first();
   const is = (label: string, state: string): Promise<void> => open().page.locator(`.test-explorer .monaco-list-row[aria-label*="${label}"][aria-label*="(${state})"]`).first().waitFor({ timeout: 90_000 });
   const asked = (): string[] => server.requests.filter(({ path }) => path.endsWith('/chat/completions')).map((request) => /of (\w+)/.exec(questionOf(request))?.[1] ?? '');
-  const inAllThemes = async (name: string): Promise<void> => {
-    for (const theme of [...Object.keys(themes).filter((each) => each !== 'dark'), 'dark'] as Theme[]) {
-      await open().setTheme(theme);
-      await open().screenshot(`${name}-${theme}`);
-    }
-  };
 
   it('lists an agent with its validation tasks, in their order, without running anything', async () => {
     await open().page.locator('.activitybar .action-label[aria-label^="Testing"]').click();
@@ -108,7 +84,7 @@ describe('evaluation in the Test Explorer of a real VS Code', function () {
     await panel.locator('.editor.original .view-line', { hasText: 'Lima' }).waitFor();
     assert.match(await panel.locator('.editor.original .view-lines').innerText(), /reward\s≥\s1/);
     assert.match(await panel.locator('.editor.modified .view-lines').innerText(), /reward\s0\.25[^]*It\sis\sCusco\./);
-    await inAllThemes('evaluation');
+    await open().inAllThemes('evaluation');
     await panel.getByText('Open Trace').click();
     const frame = await open().webview('.tree', 90_000);
     await frame.locator('.status-text', { hasText: 'Finished' }).waitFor({ timeout: 60_000 });

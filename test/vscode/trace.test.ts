@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Frame } from 'playwright-core';
 import type { AttemptedRollout, Outcome } from '../../trainer/protocol/rollout.ts';
@@ -10,27 +9,20 @@ import { attr, isLlmCall, spanNames } from '../../trainer/protocol/span.ts';
 import type { Span } from '../../trainer/protocol/span.ts';
 import { aRollout, aRun, spansOf } from '../fixtures/recorded-runs.ts';
 import { ReplayTrainer } from '../fixtures/replay-trainer.ts';
+import { folderWindow } from './folder-window.ts';
 import { until } from './poll.ts';
-import { packedExtension, realVSCode, root } from './real-vscode.ts';
-import { themes, VSCodeWindow } from './window.ts';
-import type { Theme } from './window.ts';
+import { root } from './real-vscode.ts';
 
 /** The trace panel in a real VS Code, its trainer replaced by one that replays known values. */
 describe('the trace panel in a real VS Code', function () {
   this.timeout(300_000);
   let folder = '';
   let trainer: ReplayTrainer;
-  let window: VSCodeWindow | undefined;
   let run: Run;
   let first: AttemptedRollout;
 
-  before(async function () {
-    const code = await realVSCode();
-    if ('missing' in code) {
-      console.log(`    skipped: ${code.missing}`);
-      return this.skip();
-    }
-    folder = mkdtempSync(join(tmpdir(), 'agent-trainer-workspace-'));
+  const { open } = folderWindow('trace', async (made) => {
+    folder = made;
     cpSync(join(root, 'examples', 'sql-agent'), join(folder, 'sql-agent'), { recursive: true, filter: (path) => !path.includes('.agent-trainer') });
     run = aRun('dev', { create_time: Date.now() / 1000 });
     first = aRollout(run, 0, null);
@@ -41,20 +33,9 @@ describe('the trace panel in a real VS Code', function () {
       response: [['SELECT', -0.02], [' COUNT', -0.31], ['(*)', -0.05], [' FROM', -0.01], [' book', -1.9], [' WHERE', -0.6], [' year', -0.2], [' >', -2.7], [' ', -0.1], ['1990', -4.2], ['<|im_end|>', -0.01]].map(([text, logprob], id) => ({ id, text: String(text), logprob: Number(logprob), advantage: id < 5 ? 0.7 : -0.4 })),
       reason: null,
     };
-    window = await VSCodeWindow.open(code, packedExtension(), folder);
+    return { close: () => trainer.close() };
   });
 
-  afterEach(async function () {
-    if (this.currentTest?.state === 'failed') await window?.screenshot(`failed-trace-${this.currentTest.title.replace(/\W+/g, '-')}`);
-  });
-
-  after(async () => {
-    await window?.close();
-    await trainer?.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
-
-  const open = (): VSCodeWindow => window ?? assert.fail('no window');
   const frame = (): Promise<Frame> => open().webview('.tree');
   const requests = (method: string): unknown[] => trainer.requests.filter((request) => request.method === method).map(({ params }) => params);
   const row = (page: Frame, kind: string, index = 0) => page.locator(`[role=treeitem][data-kind=${kind}]`).nth(index);
@@ -118,7 +99,7 @@ describe('the trace panel in a real VS Code', function () {
     await page.locator('.tool-call summary', { hasText: 'describe_table' }).waitFor();
     assert.equal(await page.locator('.tool-call[open]').count(), 0);
     await page.locator('.message[data-role=tool] .json summary', { hasText: '{4}' }).waitFor();
-    await inAllThemes('trace-chat');
+    await open().inAllThemes('trace-chat');
   });
 
   it('shows tokens by log-probability and by advantage', async () => {
@@ -130,7 +111,7 @@ describe('the trace panel in a real VS Code', function () {
     assert.equal(await page.locator('pre.tokens .token[data-tone=bad]').count(), 6);
     assert.deepEqual(Object.keys(requests('tokens.get')[0] as object), ['rollout_id', 'span_id']);
     await page.locator('.tokens-section').scrollIntoViewIfNeeded();
-    await inAllThemes('trace-tokens');
+    await open().inAllThemes('trace-tokens');
   });
 
   it('shows what a reward credits, and changes rule and link without a new rollout', async () => {
@@ -145,7 +126,7 @@ describe('the trace panel in a real VS Code', function () {
     assert.equal(await page.locator('.calls input:checked').count(), 1);
     await page.locator('.calls input').nth(1).check();
     await page.locator('.badge', { hasText: '+1.250' }).waitFor();
-    await inAllThemes('trace-credit');
+    await open().inAllThemes('trace-credit');
     assert.equal(requests('runs.start').length, started);
     await button(page, 'Link as the rule does').click();
     await until(async () => await page.locator('.calls input:checked').count() === 1);
@@ -219,7 +200,7 @@ describe('the trace panel in a real VS Code', function () {
     await page.locator('.comparison-row.differs').first().waitFor();
     assert.match(await page.locator('.comparison-row.heads').innerText(), new RegExp(first.rollout_id), 'what it continues is the first choice');
     assert.match(await page.locator('.comparison-head').innerText(), /\d of \d+ steps differ/);
-    await inAllThemes('trace-comparison');
+    await open().inAllThemes('trace-comparison');
     await button(page, 'Close').click();
     await page.locator('.tree').waitFor();
   });
@@ -247,10 +228,4 @@ describe('the trace panel in a real VS Code', function () {
     await open().screenshot('trace-file');
   });
 
-  async function inAllThemes(name: string): Promise<void> {
-    for (const theme of [...Object.keys(themes).filter((each) => each !== 'dark'), 'dark'] as Theme[]) {
-      await open().setTheme(theme);
-      await open().screenshot(`${name}-${theme}`);
-    }
-  }
 });

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { folderWindow } from './folder-window.ts';
 import { until } from './poll.ts';
 import { descendantsOf, isRunning } from './processes.ts';
-import { packedExtension, realVSCode, root } from './real-vscode.ts';
-import type { RealVSCode } from './real-vscode.ts';
-import { VSCodeWindow } from './window.ts';
+import { root } from './real-vscode.ts';
 
 const agentFolder = join(root, 'examples', 'sql-agent');
 
@@ -14,35 +12,16 @@ const agentFolder = join(root, 'examples', 'sql-agent');
 describe('training the sample agent in a real VS Code', function () {
   this.timeout(300_000);
   let folder = '';
-  let realCode: RealVSCode;
-  let window: VSCodeWindow | undefined;
 
-  before(async function () {
-    const code = await realVSCode();
-    if ('missing' in code) {
-      console.log(`    skipped: ${code.missing}`);
-      return this.skip();
-    }
-    folder = mkdtempSync(join(tmpdir(), 'agent-trainer-training-'));
+  const { open, close, openAgain } = folderWindow('training', (made) => {
+    folder = made;
     cpSync(agentFolder, join(folder, 'sql-agent'), { recursive: true, filter: (path) => !path.includes('.agent-trainer') });
     mkdirSync(join(folder, 'node_modules'));
     symlinkSync(join(root, 'node_modules', 'sql.js'), join(folder, 'node_modules', 'sql.js')); // what `npm install` would bring
     shortenTraining(join(folder, 'sql-agent', 'agent-trainer.json'));
-    realCode = code;
-    await openWindow();
+    return {};
   });
 
-  afterEach(async function () {
-    if (this.currentTest?.state === 'failed') await window?.screenshot(`failed-${this.currentTest.title.replace(/\W+/g, '-')}`);
-  });
-
-  after(async () => {
-    await window?.close();
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-  });
-
-  const openWindow = async (): Promise<void> => { window = await VSCodeWindow.open(realCode, packedExtension(), folder); };
-  const open = (): VSCodeWindow => window ?? assert.fail('no window');
   const trainerPid = (): number => (JSON.parse(readFileSync(join(folder, '.agent-trainer', 'server.json'), 'utf8')) as { pid: number }).pid;
   const runs = (): { kind: string; status: string }[] => {
     const file = join(folder, '.agent-trainer', 'workspace.json');
@@ -86,7 +65,7 @@ describe('training the sample agent in a real VS Code', function () {
     await frame.locator('figure.curve[data-points="1"]').waitFor({ timeout: 120_000 });
     const trainer = trainerPid();
     await open().close();
-    await openWindow();
+    await openAgain();
     assert.equal(trainerPid(), trainer);
     await open().page.locator('.statusbar-item', { hasText: /Training \d+\/200/ }).waitFor({ timeout: 60_000 });
   });
@@ -105,8 +84,7 @@ describe('training the sample agent in a real VS Code', function () {
   it('closing the window ends the idle trainer', async () => {
     const trainer = trainerPid();
     assert.ok(isRunning(trainer));
-    await window?.close();
-    window = undefined;
+    await close();
     await until(() => !isRunning(trainer), 30_000);
   });
 });

@@ -1,42 +1,26 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { cpSync, existsSync, mkdirSync, symlinkSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Locator } from 'playwright-core';
-import { packedExtension, realVSCode, root } from './real-vscode.ts';
-import { VSCodeWindow } from './window.ts';
+import { folderWindow } from './folder-window.ts';
+import { root } from './real-vscode.ts';
 
 /** The universal package: without native binaries, which it installs from npm's registry when the user agrees. */
 describe('the universal package in a real VS Code', function () {
   this.timeout(600_000);
   let folder = '';
-  let window: VSCodeWindow | undefined;
 
-  before(async function () {
-    const code = await realVSCode();
-    const reason = 'missing' in code ? code.missing : spawnSync('npm', ['ping'], { timeout: 60_000 }).status === 0 ? null : 'npm does not reach its registry';
-    if (reason !== null || 'missing' in code) {
-      console.log(`    skipped: ${reason}`);
-      return this.skip();
-    }
-    folder = mkdtempSync(join(tmpdir(), 'agent-trainer-universal-'));
+  const { open } = folderWindow('universal', (made) => {
+    if (spawnSync('npm', ['ping'], { timeout: 60_000 }).status !== 0) return { missing: 'npm does not reach its registry' };
+    folder = made;
     cpSync(join(root, 'examples', 'sql-agent'), join(folder, 'sql-agent'), { recursive: true, filter: (path) => !path.includes('.agent-trainer') });
     mkdirSync(join(folder, 'node_modules'));
     symlinkSync(join(root, 'node_modules', 'sql.js'), join(folder, 'node_modules', 'sql.js'));
-    window = await VSCodeWindow.open(code, packedExtension('universal'), folder, { environment: { NPM_CONFIG_USERCONFIG: join(homedir(), '.npmrc'), NPM_CONFIG_CACHE: join(homedir(), '.npm') } });
+    return { kind: 'universal', options: { environment: { NPM_CONFIG_USERCONFIG: join(homedir(), '.npmrc'), NPM_CONFIG_CACHE: join(homedir(), '.npm') } } };
   });
 
-  afterEach(async function () {
-    if (this.currentTest?.state === 'failed') await window?.screenshot(`failed-${this.currentTest.title.replace(/\W+/g, '-')}`);
-  });
-
-  after(async () => {
-    await window?.close();
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-  });
-
-  const open = (): VSCodeWindow => window ?? assert.fail('no window');
   const question = (): Locator => open().page.locator('.monaco-dialog-box', { hasText: 'Install the native packages of the trainer?' });
   const dryRun = (): Promise<void> => open().page.locator('.editor-instance .codelens-decoration a', { hasText: /^\s*Dry run\s*$/ }).first().click({ timeout: 60_000 });
 

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { chromium } from 'playwright-core';
 import type { Browser, Frame, Locator, Page } from 'playwright-core';
+import { until } from './poll.ts';
 import type { RealVSCode } from './real-vscode.ts';
 
 export const themes = { light: 'Light 2026', dark: 'Dark 2026', 'high-contrast': 'Default High Contrast' } as const;
@@ -102,6 +103,21 @@ export class VSCodeWindow {
     }
   }
 
+  /** Clicks an action at the end of a list's row until what it does has happened: a row that is drawn anew at this moment takes no click. */
+  async rowAction(row: Locator, action: string, happened: () => boolean | Promise<boolean>): Promise<void> {
+    await until(async () => {
+      try {
+        await row.hover({ timeout: 10_000 });
+        await row.locator(`.action-label[aria-label^="${action}"]`).click({ timeout: 10_000 });
+        await until(happened, 15_000);
+        return true;
+      } catch {
+        await this.page.mouse.move(0, 0);
+        return happened();
+      }
+    }, 90_000);
+  }
+
   /** Chooses an item of a context menu. A list that is drawn anew closes the menu, and a menu that has only just opened ignores clicks: both are tried again. */
   async contextMenu(on: Locator, item: string): Promise<void> {
     const entry = this.page.locator('.monaco-menu .action-label', { hasText: item }).first();
@@ -136,6 +152,15 @@ export class VSCodeWindow {
     const kind = { light: 'vs', dark: 'vs-dark', 'high-contrast': 'hc-black' }[theme];
     await this.page.locator(`.monaco-workbench.${kind}`).first().waitFor();
     await this.page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
+  }
+
+  /** A picture in each theme, the one it has last. */
+  async inAllThemes(name: string, prepare: () => Promise<void> = async () => undefined): Promise<void> {
+    for (const theme of [...Object.keys(themes).filter((each) => each !== 'dark'), 'dark'] as Theme[]) {
+      await this.setTheme(theme);
+      await prepare();
+      await this.screenshot(`${name}-${theme}`);
+    }
   }
 
   async screenshot(name: string): Promise<void> {

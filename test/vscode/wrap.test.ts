@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { folderWindow } from './folder-window.ts';
 import { until } from './poll.ts';
-import { packedExtension, realVSCode } from './real-vscode.ts';
-import { themes, VSCodeWindow } from './window.ts';
-import type { Theme } from './window.ts';
 
 const assistant = `"""A small assistant."""
 from openai import OpenAI
 
 client = OpenAI()
-
 
 def answer(task: dict, temperature: float = 0.2) -> float:
     """Answers one question and scores the answer."""
@@ -28,7 +24,6 @@ const grader = `from agent_trainer import emit_reward, rollout
 
 from chat import ask
 
-
 @rollout
 def grade(task, llm):
     hint = f"It is {task['answer']}."
@@ -41,30 +36,14 @@ def grade(task, llm):
 describe('making a function trainable and mending agents, in a real VS Code', function () {
   this.timeout(300_000);
   let folder = '';
-  let window: VSCodeWindow | undefined;
 
-  before(async function () {
-    const code = await realVSCode();
-    if ('missing' in code) {
-      console.log(`    skipped: ${code.missing}`);
-      return this.skip();
-    }
-    folder = mkdtempSync(join(tmpdir(), 'agent-trainer-wrap-'));
+  const { open } = folderWindow('wrap', (made) => {
+    folder = made;
     writeFileSync(join(folder, 'assistant.py'), assistant);
     writeFileSync(join(folder, 'grader.py'), grader);
-    window = await VSCodeWindow.open(code, packedExtension(), folder);
+    return {};
   });
 
-  afterEach(async function () {
-    if (this.currentTest?.state === 'failed') await window?.screenshot(`failed-${this.currentTest.title.replace(/\W+/g, '-')}`);
-  });
-
-  after(async () => {
-    await window?.close();
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-  });
-
-  const open = (): VSCodeWindow => window ?? assert.fail('no window');
   const lens = (text: string) => open().page.locator('.editor-instance .codelens-decoration a', { hasText: text }).first();
   /** In the title of the preview: its message goes away after a while. */
   const previewButton = (text: 'Apply' | 'Discard') => open().page.locator(`.editor-actions .action-label[aria-label^="${text} Change"]`);
@@ -93,20 +72,13 @@ describe('making a function trainable and mending agents, in a real VS Code', fu
     await open().page.keyboard.press('Enter');
   }
 
-  async function inAllThemes(name: string): Promise<void> {
-    for (const theme of [...Object.keys(themes).filter((each) => each !== 'dark'), 'dark'] as Theme[]) {
-      await open().setTheme(theme);
-      await open().screenshot(`${name}-${theme}`);
-    }
-  }
-
   it('the lens shows what would change, and Apply changes it', async () => {
     await open().openFile('assistant.py');
     await lens('Make trainable').waitFor({ timeout: 60_000 });
-    await inAllThemes('make-trainable-lens');
+    await open().inAllThemes('make-trainable-lens');
     await open().clickUntil(lens('Make trainable'), previewButton('Apply'));
     await open().page.locator('.monaco-diff-editor .line-insert').first().waitFor();
-    await inAllThemes('make-trainable-preview');
+    await open().inAllThemes('make-trainable-preview');
     await previewButton('Apply').click();
     await lens('Dry run').waitFor({ timeout: 60_000 });
     const text = await saved('assistant.py', (each) => each !== assistant);
@@ -149,7 +121,7 @@ describe('making a function trainable and mending agents, in a real VS Code', fu
     const problems = open().page.locator('.markers-panel');
     await problems.getByText('This reward is emitted and returned').waitFor();
     await problems.getByText('reaches the prompt').waitFor();
-    await inAllThemes('agent-problems');
+    await open().inAllThemes('agent-problems');
     await open().openFile('grader.py');
     await goToLine(11);
     await codeAction('Remove the emitted reward');

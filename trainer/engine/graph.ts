@@ -3,7 +3,7 @@ import type { Attrs, Many, Operator } from './operator.ts';
 import { sameShape } from './operator.ts';
 import { rope } from './ops/attention.ts';
 import * as elementwise from './ops/elementwise.ts';
-import { frozenMatmul, type FrozenFormat } from './ops/frozen.ts';
+import { frozenMatmul, quantizeRows, type FrozenFormat } from './ops/frozen.ts';
 import * as indexing from './ops/indexing.ts';
 import { addMatmul, matmul, type MatmulOptions } from './ops/linear.ts';
 import * as normalization from './ops/normalization.ts';
@@ -152,6 +152,9 @@ export class GraphBuilder implements Graph {
     const product = this.apply(frozenMatmul, [this.reshape(x, [-1, x.shape.at(-1) ?? 1]), ...matrix], { format, transB, packed, activations });
     return this.reshape(product, [...x.shape.slice(0, -1), product.shape.at(-1) ?? 1]);
   }
+
+  /** x [n, 32] as int8: codes uint8 [n, 32] and scales [n]. No gradient. */
+  quantizeRows(x: Value): readonly [codes: Value, scales: Value] { return this.call(quantizeRows, [x], {}).outputs as [Value, Value]; }
 
   // ---- reductions (all axes when `axes` is left out)
 

@@ -122,10 +122,15 @@ export class DecodeModel {
     return { logits: result['logits']?.data as Float32Array, probabilities: result['probabilities']?.data as Float32Array };
   }
 
+  async #compileForAnySize(): Promise<Executable> {
+    const quantized = this.#quantized ? await quantizedModel(this.#weights, this.#engine) : null;
+    return compileForAnySize(decodeExamples(this.config, this.#weights, quantized), this.#engine);
+  }
+
   #compiled(feeds: Record<string, Tensor>, batch: number, tokens: number, logits: number): Promise<Executable> {
     const { config } = this;
     if (this.#quantized) requireQuantized(this.#engine.provider);
-    if (this.#anySize) return (this.#session ??= compileForAnySize(decodeExamples(config, this.#weights, this.#quantized ? quantizedModel(this.#weights) : null), this.#engine));
+    if (this.#anySize) return (this.#session ??= this.#compileForAnySize());
     const { capacity } = this.cache;
     const sizes = { batch, tokens, capacity, logits, ...this.#inputs.sizes(capacity, tokens) };
     return this.#sessions.get(`${batch} ${tokens} ${capacity}`, () => decodeGraph(config, this.#weights, null, sizes));

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { freemem } from 'node:os';
 import type { DecoderConfig } from '../models/decoder-config.ts';
 import { parameterCount } from '../models/parameters.ts';
@@ -29,15 +28,7 @@ export function keptBytes({ layers, hidden, heads, kvHeads, headDim, intermediat
 }
 
 /** Bytes that this process could still use without others being pushed out. */
-export function availableMemory(): number { return Math.min(process.availableMemory?.() ?? freemem(), addressSpaceLeft()); }
-
-/** What `ulimit -v` leaves this process; Infinity where there is no such limit, or none can be read. */
-function addressSpaceLeft(): number {
-  if (process.platform !== 'linux') return Infinity;
-  const limit = /^Max address space +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
-  const used = /^VmSize:\s+(\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1];
-  return limit === undefined || used === undefined ? Infinity : Math.max(0, Number(limit) - 1024 * Number(used));
-}
+export function availableMemory(): number { return process.availableMemory?.() ?? freemem(); }
 
 /** How a micro-batch is run: as one graph, or layer by layer, each layer forwards once or twice. */
 export type Way = 'whole' | 'layers' | 'recompute';

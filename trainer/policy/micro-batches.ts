@@ -42,10 +42,10 @@ export interface MicroBatch {
  * micro-batch, what they have in common at the beginning is there once, and what follows the last trained token is left out. The layout is that of least work.
  * Masks decide what is trained, never token values: an end-of-sequence token that was sampled is trained although padding has the same id.
  */
-export function microBatches(rows: readonly TokenRow[], maxTokens: number, config: DecoderConfig): MicroBatch[] {
+export function microBatches(rows: readonly TokenRow[], maxTokens: number, config: DecoderConfig, layout = cheapestLayout): MicroBatch[] {
   const members = rows.flatMap((source, row) => (lastTrained(source) > 0 ? [{ row, source }] : []));
   const trie = new RowTrie(members.map(({ source }) => Array.from({ length: lastTrained(source) }, (_, at) => source.tokens[at] as number)));
-  return cheapestLayout(trie, maxTokens, config).map((part) => assemble(members, trie, part));
+  return layout(trie, maxTokens, config).map((part) => assemble(members, trie, part));
 }
 
 function assemble(members: readonly { row: number; source: TokenRow }[], trie: RowTrie, { batch, length, packed }: Part): MicroBatch {
@@ -74,7 +74,7 @@ function assemble(members: readonly { row: number; source: TokenRow }[], trie: R
     }
   });
 
-  const count = padded(trained.length, batch * length);
+  const count = trainedBucket(trained.length);
   const position = new Int32Array(count);
   const target = new Int32Array(count);
   const inverseTemperature = new Float32Array(count).fill(1);
@@ -92,10 +92,10 @@ function assemble(members: readonly { row: number; source: TokenRow }[], trie: R
   return { shape: { batch, length, trained: count }, tokens, positionIds, subtreeEnd, position, target, inverseTemperature, sequence: sequences, origins, allowed };
 }
 
-/** Trained tokens are padded to a quarter, a half, the whole, the double … of the tokens: rows that have trained tokens in common have more of them than there are tokens. */
-function padded(trained: number, tokens: number): number {
-  const parts = 2 ** Math.max(-2, Math.ceil(Math.log2(trained / tokens)));
-  return Math.ceil(tokens * parts);
+/** Trained tokens are padded to one of these: 32, 48, 64, 96, 128 … */
+function trainedBucket(count: number): number {
+  const power = 2 ** Math.max(5, Math.ceil(Math.log2(count)));
+  return count <= 0.75 * power && power > 32 ? 0.75 * power : power;
 }
 
 /** Tokens of the longest row. */

@@ -9,7 +9,7 @@ export const optimizerSettings = {
   weight_decay: z.number().min(0).default(0).describe('Weight decay of AdamW.'),
   max_grad_norm: z.number().positive().default(1).describe('Longer gradients are scaled down to this norm.'),
   ema_decay: z.number().min(0).lt(1).default(0).describe('The trained model is the moving average of the weights (exponential, over the updates): each update counts 1 - ema_decay. 0 = off: the weights after the last update.'),
-  micro_batch_tokens: z.number().int().min(64).default(2048).describe('Tokens per forward/backward (rows are packed into micro-batches up to this).'),
+  micro_batch_tokens: z.number().int().min(64).default(2048).describe('Tokens per forward/backward (rows are packed into micro-batches up to this; what they have in common at the beginning counts once).'),
   enable_gradient_checkpointing: z.boolean().optional().describe('Keep the inputs of the layers alone for the backward pass and compute the rest again: a fraction of the memory for about a third more time. Default: where activations would take more than half of the memory that is free.'),
   test_freq: z.number().int().min(0).default(0).describe('Validate every n steps (0 = only before and after).'),
 };

@@ -6,7 +6,7 @@ import { axisRange } from '../shared/axis.ts';
 import { lineDash, lineColor, themeColor } from '../shared/palette.ts';
 
 /** What a chart is drawn from: its values over the steps, and the step that is looked at. */
-export interface ChartData { chart: Chart; steps: number[]; colors: number[]; /** from 1 */ selected: number | null }
+export interface ChartData { chart: Chart; steps: number[]; colors: number[]; /** from 1 */ selected: number | null; /** the large one */ main: boolean }
 
 export interface ChartView { element: HTMLElement; update: (data: ChartData) => void; redraw: () => void }
 
@@ -20,7 +20,7 @@ export function chartView(key: string, onStep: (step: number) => void): ChartVie
   const title = h('h3');
   const unit = h('span', { class: 'unit' });
   const values = h('span', { class: 'values' });
-  const element = h('figure', { class: key === 'reward' ? 'chart-card curve' : 'chart-card', 'data-chart': key },
+  const element = h('figure', { class: 'chart-card', 'data-chart': key },
     h('figcaption', { class: 'chart-head' }, title, unit, values), area);
   area.append(empty);
   let plot: uPlot | null = null;
@@ -33,7 +33,7 @@ export function chartView(key: string, onStep: (step: number) => void): ChartVie
     values.replaceChildren(...chart.series.flatMap((series, run) => {
       const value = index === null ? lastOf(series) : series[index] ?? null;
       const ring = chart.rings[run] === undefined ? null : index === null ? lastOf(chart.rings[run]) : chart.rings[run][index] ?? null;
-      const text = [numberText(chart, value), ...(ring === null ? [] : [t('held-out {0}', numberText(chart, ring))])].join(' · ');
+      const text = [...(value === null ? [] : [numberText(chart, value)]), ...(ring === null ? [] : [t('held-out {0}', numberText(chart, ring))])].join(' · ');
       const mark = h('span', { class: 'value', title: index === null ? t('Latest') : t('Step {0}', steps[index] ?? '') }, text);
       if (colors.length > 1) mark.style.color = lineColor(colors[run] ?? 0);
       return value === null && ring === null ? [] : [mark];
@@ -61,15 +61,16 @@ export function chartView(key: string, onStep: (step: number) => void): ChartVie
     redraw: () => { if (plot !== null) draw(); },
     update(next) {
       data = next;
-      const { chart, colors, steps } = next;
+      const { chart, colors, steps, main } = next;
       const measured = isMeasured(next);
+      element.classList.toggle('curve', main);
       setText(title, chart.title);
       setText(unit, chart.unit);
       title.title = chart.help;
       element.dataset['points'] = String((chart.series[0] ?? []).filter((value) => value !== null).length);
       element.setAttribute('aria-label', description(next));
       empty.hidden = measured;
-      setText(empty, steps.length === 0 ? (key === 'reward' ? t('The curve begins with the first training step.') : '') : t('Not measured. {0}.', chart.help));
+      setText(empty, steps.length === 0 ? (main ? t('The curve begins with the first training step.') : '') : t('Not measured. {0}.', chart.help));
       tell(null);
       const nextShape = `${colors.join()} ${chart.rings.length}`;
       if (!measured || plot === null || shape !== nextShape) draw();

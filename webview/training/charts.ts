@@ -32,18 +32,17 @@ export function chartsView(actions: Actions): { element: HTMLElement; update: (v
     update(view, selected) {
       element.hidden = view.runs.length === 0;
       legend.hidden = view.runs.length < 2;
-      hint.hidden = view.steps.length === 0;
+      hint.hidden = selected === null;
       setText(compare, view.runs.length < 2 ? t('Compare…') : t('Change comparison…'));
       drawLegend(view.runs);
-      for (const chart of view.charts) {
-        let known = charts.get(chart.key);
-        if (known === undefined) {
-          known = chartView(chart.key, actions.step);
-          charts.set(chart.key, known);
-          grid.append(known.element);
-        }
-        known.element.hidden = view.steps.length === 0 && chart.key !== 'reward';
-        known.update({ chart, steps: view.steps, colors: view.runs.map((run) => run.color), selected: selected === null ? null : selected + 1 });
+      for (const [key, { element: card }] of charts) card.hidden = !view.charts.some((chart) => chart.key === key);
+      for (const [index, chart] of view.charts.entries()) {
+        const known = charts.get(chart.key) ?? chartView(chart.key, actions.step);
+        charts.set(chart.key, known);
+        if (grid.children[index] !== known.element) grid.insertBefore(known.element, grid.children[index] ?? null);
+        const main = index === 0;
+        known.element.hidden = view.steps.length === 0 && !main;
+        known.update({ chart, main, steps: view.steps, colors: view.runs.map((run) => run.color), selected: selected === null ? null : selected + 1 });
       }
     },
   };

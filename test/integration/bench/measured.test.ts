@@ -31,6 +31,7 @@ describe('what the benchmarks measure', () => {
     const { tokens, seconds, peak_mb } = await sampler.ask({ prompts: prompts.slice(1), new_tokens: 1, seed: 2 }, Timed);
     assert.equal(tokens, 1);
     assert.ok(seconds > 0 && peak_mb > 0);
+    assert.equal((await started(ownSampler(folder, 1, 'int8')).ask({ prompts, new_tokens: 5, seed: 1 }, Timed)).tokens, 10);
   });
 
   it('a step trains every token of a group', async () => {

@@ -65,7 +65,7 @@ describe('the charts', () => {
     assert.deepEqual(view.steps, [1, 4]);
     assert.deepEqual(view.charts.map(({ title, unit, series }) => [title, unit, series[0]?.[0]]), [
       ['Reward', '', 0.43], ['Response length', 'tokens', 23.4], ['Entropy', 'nats/token', 0.61], ['KL to the reference', 'nats/token', 0.01], ['Clipped', '% of tokens', 0.018 * 100],
-      ['Gradient norm', 'before clipping', 0.84], ['Rollouts', 'per second', 31.2], ['Generated tokens', 'per second', 2480], ['Staleness', 'policy updates', 0],
+      ['Gradient norm', 'before clipping', 0.84], ['Rollouts', 'per second', 31.2], ['Generated tokens', 'per second', 2480], ['Staleness', 'policy updates', 0], ['Loss', '', -0.012],
     ]);
     assert.deepEqual(chart(view, 'reward').rings, [[null, 0.55 - 0.03]]);
   });
@@ -73,6 +73,19 @@ describe('the charts', () => {
   it('of what only DPO has are there when a run has it', () => {
     const view = chartsView([entry(aRun('train'), [aStep(0, { reward_accuracy: 0.5, reward_margin: 0.1 }), aStep(1, { reward_accuracy: 0.75, reward_margin: -0.2 })]), entry(aRun('train', { run_id: 'ru-other' }), [aStep(0)])]);
     assert.deepEqual([chart(view, 'accuracy').series, chart(view, 'margin').series], [[[50, 75], [null, null]], [[0.1, -0.2], [null, null]]]);
+  });
+
+  it('of a run that learns from examples begin with the loss, and show nothing of rollouts', () => {
+    const learned = (step: number, patch: Partial<StepMetrics> = {}): StepMetrics => aStep(step, { reward_mean: null, response_tokens_mean: null, kl: null, clip_fraction: null, staleness: null, rollouts_per_s: 0, tokens_per_s: 0, val_reward: null, loss: 2 - step / 2, train_s: 2, trained_tokens: 500, funnel: { rollouts: 0, calls: 0, with_token_ids: 0, scored: 0, trainable: 0, used: 0, losses: [] }, ...patch });
+    const keys = (...steps: StepMetrics[]) => chartsView([entry(aRun('train'), steps)]).charts.map(({ key }) => key);
+    assert.deepEqual(keys(learned(0), learned(1)), ['loss', 'entropy', 'gradient']);
+    assert.deepEqual(keys(learned(0, { reward_accuracy: 0.5, reward_margin: 0, entropy: null }), learned(1, { val_reward: 0.5 })), ['loss', 'reward', 'accuracy', 'margin', 'entropy', 'gradient']);
+    assert.deepEqual(keys(learned(0, { entropy: null })), ['loss', 'gradient']);
+    const view = trainingView(entry(aRun('train'), [learned(0), learned(1)]), 0);
+    assert.equal(view.step, null);
+    assert.deepEqual(view.table.columns.map(({ title }) => title), ['Step', 'Held-out', 'Trained', 'Loss', 'Entropy', 'Gradient', 'Update']);
+    assert.deepEqual(view.facts.slice(0, 2), [{ label: 'Loss, last step', value: '1.500', note: '−0.500 since step 1' }, { label: 'Trained tokens per second', value: '250', note: '500 tokens a step' }]);
+    assert.equal(chartsView([entry(aRun('train'), [learned(0)])]).runs[0]?.note, 'loss 2 at step 1');
   });
 
   it('put the held-out measurements before and after training at the ends', () => {

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { decoderConfig } from '../../../trainer/models/decoder-config.ts';
+import { decoderConfig, type DecoderConfig } from '../../../trainer/models/decoder-config.ts';
 import { costOf, lengthBucket } from '../../../trainer/policy/layout.ts';
 import { smallConfig } from '../models/small-model.ts';
 import { microBatches, type MicroBatch, type TokenRow } from '../../../trainer/policy/micro-batches.ts';
+
+const wide = decoderConfig('llama', { vocab: 4096, hidden: 576, intermediate: 1536, layers: 30, heads: 9, kvHeads: 3, headDim: 64, contextLength: 2048 });
 
 describe('micro-batches', () => {
   const eos = 0; // also what padding is filled with
@@ -66,10 +68,13 @@ describe('micro-batches', () => {
   it('are the same whenever they are made, and never more work than rows apart', () => {
     fc.assert(fc.property(fc.oneof(rowLists, groups), fc.integer({ min: 64, max: 4096 }), (tokenLists, budget) => {
       const all = tokenLists.map((list): TokenRow => ({ tokens: list.map(({ id }) => id), mask: list.map((_, i) => Number(i > 0)), temperature: 1 }));
-      const made = microBatches(all, budget, smallConfig);
-      assert.deepEqual(microBatches(all, budget, smallConfig), made);
-      const work = (shapes: { batch: number; length: number }[]) => costOf(shapes.map((shape) => ({ ...shape, packed: [] })), smallConfig);
-      assert.ok(work(made.map(({ shape }) => shape)) <= work(apart(all.map(({ tokens }) => tokens.length).filter((length) => length > 1), budget)) + 1e-9);
+      for (const config of [smallConfig, wide]) {
+        const made = microBatches(all, budget, config);
+        assert.deepEqual(microBatches(all, budget, config), made);
+        const work = (shapes: { batch: number; length: number }[]) => costOf(shapes.map((shape) => ({ ...shape, packed: [] })), config);
+        const padded = work(apart(all.map(({ tokens }) => tokens.length).filter((length) => length > 1), budget, config));
+        assert.ok(work(made.map(({ shape }) => shape)) <= padded + 1e-9);
+      }
     }), { numRuns: 100 });
   });
 
@@ -77,30 +82,31 @@ describe('micro-batches', () => {
     const prompt = Array.from({ length: 72 }, (_, i) => i + 1);
     const answers = Array.from({ length: 8 }, (_, a) => Array.from({ length: 64 }, (_, i) => 100 + a * 64 + i));
     const rows = (lists: number[][]) => lists.map((answer): TokenRow => ({ tokens: [...prompt, ...answer], mask: [...prompt.map(() => 0), ...answer.map(() => 1)], temperature: 1 }));
-    const wide = decoderConfig('llama', { vocab: 4096, hidden: 576, intermediate: 1536, layers: 30, heads: 9, kvHeads: 3, headDim: 64, contextLength: 2048 });
     const used = (batches: MicroBatch[]) => batches.reduce((sum, { tokens }) => sum + tokens.filter((id) => id > 0).length, 0);
     const one = microBatches(rows(answers), 2048, wide);
-    assert.deepEqual(one.map(({ shape }) => [shape.batch, shape.length]), [[1, 640]]);
+    assert.deepEqual(one.map(({ shape }) => [shape.batch, shape.length]), [[1, 576]]);
     assert.equal(used(one), 72 + 8 * 63); // the last token of an answer is predicted only
     const equal = microBatches(rows([answers[0]!, answers[0]!, answers[0]!]), 2048, wide);
-    assert.deepEqual(equal.map(({ shape }) => shape), [{ batch: 1, length: 160, trained: 320 }]);
+    assert.deepEqual(equal.map(({ shape }) => shape), [{ batch: 1, length: 160, trained: 192 }]);
     assert.equal(new Set(equal[0]!.position.subarray(0, 192)).size, 64);
   });
 
   it('use few lengths', () => {
-    const lengths = new Set(Array.from({ length: 1024 }, (_, i) => lengthBucket(i + 1)));
-    assert.ok([...lengths].every((length) => length % 32 === 0));
-    assert.ok(lengths.size <= 16, String(lengths.size));
-    for (let n = 1; n <= 4096; n++) assert.ok(lengthBucket(n) >= n && lengthBucket(n) <= Math.max(n + 31, n * 1.25));
+    for (const [config, most, padding] of [[smallConfig, 16, 1.25], [wide, 24, 1.125]] as const) {
+      const lengths = new Set(Array.from({ length: 1024 }, (_, i) => lengthBucket(i + 1, config)));
+      assert.ok([...lengths].every((length) => length % 32 === 0));
+      assert.ok(lengths.size <= most, String(lengths.size));
+      for (let n = 1; n <= 4096; n++) assert.ok(lengthBucket(n, config) >= n && lengthBucket(n, config) <= Math.max(n + 31, n * padding));
+    }
   });
 });
 
 /** Rows in micro-batches that hold one of them in a row, sorted by length. */
-function apart(lengths: number[], budget: number): { batch: number; length: number }[] {
+function apart(lengths: number[], budget: number, config: DecoderConfig): { batch: number; length: number }[] {
   lengths.sort((a, b) => b - a);
   const shapes: { batch: number; length: number }[] = [];
   for (let start = 0; start < lengths.length;) {
-    const length = lengthBucket(lengths[start]!);
+    const length = lengthBucket(lengths[start]!, config);
     const capacity = Math.max(1, Math.floor(budget / length));
     const count = Math.min(capacity, lengths.length - start);
     shapes.push({ batch: Math.min(capacity, 2 ** Math.ceil(Math.log2(count))), length });

@@ -77,16 +77,30 @@ describe('a sampler in int8', () => {
     assert.deepEqual(after, await harness(qwen2, weights, { dtype: 'int8' }).sample({ prompt }));
   });
 
-  it('takes a quarter of the memory', () => {
+  it('takes a quarter of the memory', async () => {
     const bytes = (tensors: Iterable<{ data: ArrayBufferView }>) => [...tensors].reduce((sum, { data }) => sum + data.byteLength, 0);
     const weights: ParameterBlock = smallWeights({ ...qwen2, vocab: 3000 });
-    assert.ok(bytes(quantizedModel(wholeModel(weights)).values()) < 0.29 * bytes(weights.tensors.values()));
+    assert.ok(bytes((await quantizedModel(wholeModel(weights), engine)).values()) < 0.29 * bytes(weights.tensors.values()));
   });
 
-  it('keeps the codes of a base that is in int8 already', () => {
+  it('keeps the codes of a base that is in int8 already', async () => {
     const base = frozenBase(smallWeights(qwen2), 'int8');
-    const copy = quantizedModel({ trainable: smallWeights(qwen2), frozen: { base, lora } });
-    for (const [name, { data }] of base.tensors) if (name.includes('_proj.weight')) assert.deepEqual(copy.get(name)!.data, data, name);
+    const copy = await quantizedModel({ trainable: smallWeights(qwen2), frozen: { base, lora } }, engine);
+    for (const [name, { data }] of base.tensors) if (name.endsWith('_proj.weight')) assert.deepEqual(copy.get(name)!.data, data, name);
+  });
+
+  it('has codes and scales of the largest value of each block; blocks of zeros stay zeros', async () => {
+    const weights = smallWeights({ ...qwen2, vocab: 9000 });
+    const { data: table } = weights.tensors.get('model.embed_tokens.weight')!;
+    table.fill(0, 64, 96);
+    const copy = await quantizedModel(wholeModel(weights), engine);
+    const [codes, scales] = ['', ' scales'].map((part) => copy.get(`model.embed_tokens.weight${part}`)!.data as Uint8Array | Float32Array) as [Uint8Array, Float32Array];
+    table.forEach((value, i) => {
+      const block = Math.floor(i / 32);
+      const most = table.subarray(block * 32, (block + 1) * 32).reduce((max, x) => Math.max(max, Math.abs(x)), 0);
+      assert.ok(Math.abs(scales[block]! - most / 127) <= 1e-7 * most + 2e-30);
+      assert.ok(Math.abs((codes[i]! - 128) * scales[block]! - value) <= 0.5001 * scales[block]!, `${i}`);
+    });
   });
 
   it('refuses rows that do not divide into blocks, by name', async () => {

@@ -1,6 +1,6 @@
 import type { OnnxEmitter } from '../onnx/emitter.ts';
 import { TrainerError } from '../../protocol/errors.ts';
-import { requireFloat, sameShape, shapeError, type Many, type Operator } from '../operator.ts';
+import { requireFloat, sameShape, shapeError, type Many, type One, type Operator } from '../operator.ts';
 import type { Shape, ValueType } from '../tensor.ts';
 
 /**
@@ -45,6 +45,27 @@ export const frozenMatmul: Operator<FrozenAttrs, Many> = {
     return [e.emit('MatMul', [x, dtype === 'float32' ? right : e.cast(right, dtype)])];
   },
   tensorflow: (_tf, { types }) => { throw new TrainerError('environment', `frozenMatmul: TensorFlow.js has no ${types[1]?.dtype}. Keep frozen matrices in float32.`); },
+};
+
+/**
+ * Rows of a block, x [n, 32], as int8: codes uint8 [n, 32] and scales float32 [n], the largest magnitude / 127, so that x ≈ scale · (code - 128). Results are inputs of frozenMatmul.
+ * Several times as fast as a loop in JavaScript; halves go to the even code.
+ */
+export const quantizeRows: Operator<Record<string, never>, One> = {
+  name: 'quantizeRows',
+  infer([x]) {
+    if (x.dtype !== 'float32' || x.shape.length !== 2 || x.shape[1] !== blockSize) throw shapeError('quantizeRows', `needs float32 [n, ${blockSize}]`, [x]);
+    return [{ dtype: 'uint8', shape: x.shape }, { dtype: 'float32', shape: [x.shape[0] as number] }];
+  },
+  vjp: 'zero',
+  onnx(e, { inputs: [x] }) {
+    const most = e.emit('ReduceMax', [e.emit('Abs', [x]), e.ints([1])], { keepdims: 0 });
+    // Rows of zeros have a scale too: nothing is divided by 0.
+    const scales = e.emit('Max', [e.emit('Mul', [most, e.scalar(1 / 127, 'float32')]), e.scalar(1e-30, 'float32')]);
+    const zeros = e.emit('Expand', [e.scalar(128, 'uint8'), e.emit('Shape', [scales])]);
+    return [e.emit('QuantizeLinear', [x, scales, zeros], { axis: 0 }), scales];
+  },
+  tensorflow: () => { throw new TrainerError('environment', 'quantizeRows: TensorFlow.js has no uint8. Keep matrices in float32.'); },
 };
 
 /** The shape [out, in] of a matrix that is kept as `format`. */
