@@ -1,7 +1,7 @@
 /**
  * What packing saves: an update (forward, backward, AdamW) on packed rows and on the same rows padded, one to a row, alternately in one process.
  *
- *   npm run -s bench -- packing [--json] [--sizes 5m,135m] [--threads 2] [--rounds 5]
+ *   npm run -s bench -- packing [--json] [--sizes 5m,135m] [--kinds group,examples] [--threads 2] [--rounds 5]
  *
  * group: 8 answers of 64 tokens to one prompt of 72. examples: 32 texts of 40 to 300 tokens that have nothing in common, the second half of each trained.
  * tokens: computed, padding included. cpu_s: least processor time of an update over the rounds, after one that compiles; least, since other programs disturb it.
@@ -16,7 +16,7 @@ import { benchShapes, type BenchSize } from './fixtures/bench-models.ts';
 import { fillNoise } from './fixtures/noise.ts';
 import { significant } from './fixtures/statistics.ts';
 
-const { values: flags } = parseArgs({ options: { json: { type: 'boolean', default: false }, sizes: { type: 'string', default: '5m,135m' }, threads: { type: 'string', default: '2' }, rounds: { type: 'string', default: '5' } } });
+const { values: flags } = parseArgs({ options: { json: { type: 'boolean', default: false }, sizes: { type: 'string', default: '5m,135m' }, kinds: { type: 'string', default: 'group,examples' }, threads: { type: 'string', default: '2' }, rounds: { type: 'string', default: '5' } } });
 const maxTokens = 2048;
 const layouts = { packed: cheapestLayout, padded: paddedLayout };
 
@@ -64,7 +64,7 @@ async function measure(size: BenchSize, rows: readonly TokenRow[]) {
 
 const results: Record<string, Awaited<ReturnType<typeof measure>>> = {};
 for (const size of flags.sizes.split(',') as BenchSize[]) {
-  for (const [kind, rows] of Object.entries(kinds)) results[`${size} ${kind}`] = await measure(size, rows(benchShapes[size].vocab));
+  for (const [kind, rows] of Object.entries(kinds)) if (flags.kinds.split(',').includes(kind)) results[`${size} ${kind}`] = await measure(size, rows(benchShapes[size].vocab));
 }
 if (flags.json) console.log(JSON.stringify(results));
 else for (const [name, { packed, padded, token_ratio, cpu_ratio }] of Object.entries(results)) console.log(`${name.padEnd(15)} ${packed.tokens} tokens for ${padded.tokens} (${token_ratio}), ${packed.cpu_s} s of CPU for ${padded.cpu_s} (${cpu_ratio})`);

@@ -1,5 +1,5 @@
 import { readConfig } from '../models/config.ts';
-import { availableMemory, estimateMemory, keptBytes, rowLength } from './memory.ts';
+import { availableMemory, estimateMemory, rowLength, wayOf } from './memory.ts';
 
 /** Settings that decide how much memory a training run needs. */
 export interface MemoryUse { trained: number; micro_batch_tokens: number; enable_gradient_checkpointing?: boolean | undefined; reference: boolean; undo: boolean }
@@ -10,11 +10,12 @@ export async function describeMemory(model: string, use: MemoryUse): Promise<{ f
   const length = Math.min(rowLength, use.micro_batch_tokens);
   const tokens = use.micro_batch_tokens;
   const free = availableMemory();
-  const recompute = use.enable_gradient_checkpointing ?? keptBytes(config, { batch: Math.floor(tokens / length), length }, false) > free / 2;
-  const { weights, reference, training, activations, sampler, total } = estimateMemory(config, { ...use, tokens, length, recompute });
+  const batch = Math.floor(tokens / length);
+  const way = wayOf(config, { batch, length, trained: batch * length }, use.enable_gradient_checkpointing, free / 2);
+  const { weights, reference, training, activations, sampler, total } = estimateMemory(config, { ...use, tokens, length, way });
   const parts = [
     `${gigabytes(weights)} for weights`, ...(reference ? [`${gigabytes(reference)} for the reference`] : []), `${gigabytes(training)} for gradients and optimiser`,
-    `${gigabytes(activations)} for micro-batches of ${tokens} tokens${recompute ? ' with activations computed again' : ''}`, `${gigabytes(sampler)} for the sampler`,
+    `${gigabytes(activations)} for micro-batches of ${tokens} tokens${way === 'recompute' ? ' with activations computed again' : ''}`, `${gigabytes(sampler)} for the sampler`,
   ];
   const fits = total - weights <= free;
   const advice = ' This may not be enough: lower micro_batch_tokens, set enable_gradient_checkpointing, or train factors alone (model.lora_rank).';

@@ -6,8 +6,9 @@ import { weightFeeds, type PolicyWeights } from '../models/policy-weights.ts';
 import { allocateBlock, type ParameterBlock } from '../models/weights.ts';
 import type { MicroBatch } from './micro-batches.ts';
 import { LayerPass } from './layer-pass.ts';
-import { availableMemory, keptBytes, wholeGraphBytes, wholeGraphLimit } from './memory.ts';
+import { availableMemory, wayOf } from './memory.ts';
 import type { LossObjective, ObjectiveInputs, Pass, TokenResults } from './pass.ts';
+import { tooLong } from './row-limit.ts';
 import type { EngineOptions } from './sessions.ts';
 import { WholePass } from './whole-pass.ts';
 
@@ -79,7 +80,7 @@ export class Learner {
         if (!isOutOfMemory(error)) throw error;
         await this.#releasePasses();
         this.#outOfMemory += 1;
-        if (tokens <= longest && this.#layers.recompute && this.#execution === 'recompute') throw tooLong(longest, error);
+        if (tokens <= longest && this.#layers.recompute && this.#execution === 'recompute') throw tooLong(this.config, longest, this.#model.frozen !== null, error);
         this.#execution = 'recompute';
         this.#layers.recompute = true;
         this.#fits = Math.max(1, Math.floor(tokens / 2));
@@ -146,9 +147,9 @@ export class Learner {
 
   /** Masks of the logits are for the output layer on its own: they are as large as the logits. */
   #pass({ shape, allowed }: MicroBatch): Pass {
-    if (this.#execution !== 'recompute') this.#layers.recompute = this.#checkpointing ?? keptBytes(this.config, shape, false) > this.#forActivations;
-    const whole = this.#execution === 'whole' || (this.#execution === 'auto' && this.#checkpointing !== true && wholeGraphBytes(this.config, shape) <= wholeGraphLimit);
-    return whole && !allowed ? this.#whole : this.#layers;
+    const way = this.#execution === 'auto' ? wayOf(this.config, shape, this.#checkpointing, this.#forActivations) : this.#execution;
+    this.#layers.recompute = way === 'recompute';
+    return way === 'whole' && !allowed ? this.#whole : this.#layers;
   }
 
   async #adamw({ betas, weight_decay, max_grad_norm }: StepSettings): Promise<AdamW> {
@@ -167,8 +168,4 @@ export class Learner {
 
 function notFinite(where: string): TrainerError {
   return new TrainerError('numeric', `The loss is not finite, so this update was not made. The first that is not finite: ${where}. Lower the learning rate, or go back to an earlier checkpoint.`, { details: { first: where } });
-}
-
-function tooLong(longest: number, cause: unknown): TrainerError {
-  return new TrainerError('out_of_memory', `There is not enough memory to learn from a row of ${longest} tokens, even alone. Rows of up to about ${Math.floor(longest / 2)} tokens may fit: lower sampling.max_tokens or leave out long examples, end other programs, or train fewer parameters (model.lora_rank).`, { cause });
 }

@@ -1,11 +1,13 @@
 import { freemem } from 'node:os';
 import type { DecoderConfig } from '../models/decoder-config.ts';
-import { parameterShapes } from '../models/parameters.ts';
+import { parameterCount } from '../models/parameters.ts';
 import type { MicroBatchShape } from '../models/training-graph.ts';
-import { elementCount } from '../engine/tensor.ts';
 import { defaultLogits } from './head-pass.ts';
 
 const bytesPerNumber = Float32Array.BYTES_PER_ELEMENT;
+
+/** Of compiled graphs, whatever their size. */
+const sessionBytes = 24 * 2 ** 20;
 
 /** Micro-batches that need more are run layer by layer. */
 export const wholeGraphLimit = 512 * 2 ** 20;
@@ -28,6 +30,15 @@ export function keptBytes({ layers, hidden, heads, kvHeads, headDim, intermediat
 /** Bytes that this process could still use without others being pushed out. */
 export function availableMemory(): number { return process.availableMemory?.() ?? freemem(); }
 
+/** How a micro-batch is run: as one graph, or layer by layer, each layer forwards once or twice. */
+export type Way = 'whole' | 'layers' | 'recompute';
+
+/** The way of a micro-batch where nothing else is asked for; `checkpointing`: enable_gradient_checkpointing, `free`: bytes that activations may take. */
+export function wayOf(config: DecoderConfig, shape: MicroBatchShape, checkpointing: boolean | undefined, free: number): Way {
+  if (checkpointing !== true && wholeGraphBytes(config, shape) <= wholeGraphLimit) return 'whole';
+  return checkpointing ?? keptBytes(config, shape, false) > free ? 'recompute' : 'layers';
+}
+
 export interface MemoryEstimate {
   /** Bytes: weights, those of a reference, gradients and both moments, what micro-batches need, the sampler's compiled copy of the weights. */
   weights: number; reference: number; training: number; activations: number; sampler: number;
@@ -38,20 +49,35 @@ export interface MemoryEstimate {
  * About what training needs, in bytes. `trained`: parameters that are trained; `tokens`: per micro-batch; `length`: of its rows; `undo`: an update makes
  * several optimiser steps, so that the state before it is kept.
  */
-export function estimateMemory(config: DecoderConfig, use: { trained: number; tokens: number; length: number; recompute: boolean; reference: boolean; undo: boolean }): MemoryEstimate {
-  const parameters = [...parameterShapes(config).values()].reduce((sum, shape) => sum + elementCount(shape), 0);
+export function estimateMemory(config: DecoderConfig, use: { trained: number; tokens: number; length: number; way: Way; reference: boolean; undo: boolean }): MemoryEstimate {
+  const parameters = parameterCount(config);
   const lora = use.trained < parameters;
-  const shape = { batch: Math.max(1, Math.floor(use.tokens / use.length)), length: use.length };
-  const logits = 4 * Math.min(defaultLogits, use.tokens * config.vocab);
-  const layer = wholeGraphBytes({ ...config, layers: 1 }, { ...shape, trained: 0 });
-  const weights = bytesPerNumber * (parameters + (lora ? use.trained : 0));
+  const batch = Math.max(1, Math.floor(use.tokens / use.length));
   const parts = {
-    weights,
+    weights: bytesPerNumber * (parameters + (lora ? use.trained : 0)),
     reference: use.reference ? bytesPerNumber * use.trained : 0,
     training: bytesPerNumber * use.trained * (use.undo ? 6 : 3),
-    // Twice: ONNX Runtime keeps what the first run took beside the memory it plans for the others.
-    activations: keptBytes(config, shape, use.recompute) + 2 * Math.max(layer, bytesPerNumber * (logits + (lora ? 0 : config.vocab * config.hidden))),
+    activations: activationBytes(config, { batch, length: use.length, trained: batch * use.length }, use.way, lora),
     sampler: bytesPerNumber * parameters,
   };
   return { ...parts, total: Object.values(parts).reduce((a, b) => a + b, 0) };
+}
+
+/**
+ * About what a micro-batch takes beside weights, gradients and moments. The factors are measured (see `memory.test.ts`): ONNX Runtime keeps what the first run of a session took beside
+ * the memory it plans for the others, a backward pass holds the results of the forward pass and their gradients, and gradients of weights are there as they are computed, copied out and added.
+ */
+export function activationBytes(config: DecoderConfig, shape: MicroBatchShape, way: Way, lora: boolean): number {
+  const { vocab, hidden } = config;
+  const parameters = bytesPerNumber * parameterCount(config);
+  if (way === 'whole') {
+    const logits = bytesPerNumber * 4 * shape.trained * vocab;
+    return sessionBytes + 1.4 * (wholeGraphBytes(config, shape) - logits) + 2.1 * logits + (lora ? 0 : 3.4 * parameters);
+  }
+  const layer = wholeGraphBytes({ ...config, layers: 1 }, { ...shape, trained: 0 });
+  const scores = bytesPerNumber * config.heads * shape.batch * shape.length ** 2;
+  const logits = bytesPerNumber * 4 * Math.min(defaultLogits, shape.trained * vocab);
+  const output = bytesPerNumber * vocab * hidden;
+  const gradients = lora ? 0 : 2.6 * output + 3.5 * Math.max(0, (parameters - output) / config.layers);
+  return sessionBytes + keptBytes(config, shape, way === 'recompute') + (way === 'recompute' ? 3.5 : 2.6) * layer + 5 * scores + 2.1 * logits + gradients;
 }
