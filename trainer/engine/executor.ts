@@ -1,5 +1,5 @@
 import type { Provider } from '../protocol/providers.ts';
-import type { Executable } from './executable.ts';
+import { requireTensors, type Executable } from './executable.ts';
 import type { Graph } from './graph.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import { generalize } from './onnx/generalize.ts';
@@ -23,8 +23,8 @@ export interface CompileOptions {
 
 /** Compiles a graph for a provider. Throws `environment` when the provider is missing or cannot run an operator. */
 export async function compile(graph: Graph, { provider, threads, tensorflow }: CompileOptions): Promise<Executable> {
-  if (provider === 'tensorflow') return compileTensorFlow(graph, tensorflow ?? await loadTensorFlow());
-  return compileOnnx(lower(graph, profiles[provider]), provider, threads);
+  if (provider === 'tensorflow') return checked(compileTensorFlow(graph, tensorflow ?? await loadTensorFlow()));
+  return checked(await compileOnnx(lower(graph, profiles[provider]), provider, threads));
 }
 
 /** Whether one compiled graph can serve inputs of many sizes there. */
@@ -37,5 +37,16 @@ export function takesAnySize(provider: Provider): boolean { return provider !== 
 export async function compileForAnySize(examples: readonly [Graph, Graph], { provider, threads }: CompileOptions): Promise<Executable> {
   if (provider === 'tensorflow' || !takesAnySize(provider)) throw new TrainerError('internal', `The provider "${provider}" takes no graph of any size.`);
   const [first, second] = examples.map((graph) => lower(graph, profiles[provider])) as [OnnxModel, OnnxModel];
-  return compileOnnx(generalize(first, second), provider, threads);
+  return checked(await compileOnnx(generalize(first, second), provider, threads));
+}
+
+function checked(executable: Executable): Executable {
+  return {
+    ...executable,
+    async run(feeds, into = {}) {
+      requireTensors(feeds, executable.inputs, 'input');
+      requireTensors(into, executable.outputs, 'output', true);
+      return executable.run(feeds, into);
+    },
+  };
 }

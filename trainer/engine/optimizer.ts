@@ -1,11 +1,7 @@
 import { TrainerError } from '../protocol/errors.ts';
-import { compile, type CompileOptions, type Executable, type Tensors } from './executor.ts';
-import { GraphBuilder } from './graph.ts';
+import { adamwKernel } from './adamw-kernel.ts';
 import { allocateBlock, type ParameterBlock } from './parameter-block.ts';
-import { describe, wrap, type Tensor, type ValueType } from './tensor.ts';
-
-/** Elements per run of the update: what a run touches stays in the processor's cache, where whole tensors would go through memory at every operator. */
-const CHUNK = 2 ** 17;
+import { describe, type Tensor, type ValueType } from './tensor.ts';
 
 export interface AdamWSettings {
   readonly beta1: number;
@@ -32,44 +28,39 @@ export type StepReport =
 /**
  * AdamW (Loshchilov & Hutter 2019), bias-corrected, decay applied to every parameter:
  *   m ← β1 m + (1−β1) g,  v ← β2 v + (1−β2) g²,  w ← w (1 − lr λ) − lr m̂ / (√v̂ + ε),  m̂ = m/(1−β1ᵗ),  v̂ = v/(1−β2ᵗ).
- * Two graphs: the norms are looked at on the host before the update may touch anything.
+ * Weights, gradients and moments are the host's, so it runs there whatever computed the gradients.
  */
 export class AdamW {
   readonly state: AdamWState;
   readonly #moments: readonly [first: ParameterBlock, second: ParameterBlock];
   readonly #settings: AdamWSettings;
   readonly #names: readonly string[];
-  readonly #norms: Executable;
-  readonly #update: Executable;
+  readonly #update = adamwKernel();
 
-  /** Use `createAdamW`. */
-  constructor(settings: AdamWSettings, moments: readonly [ParameterBlock, ParameterBlock], norms: Executable, update: Executable) {
+  /** For these float32 parameters, the moments zero. */
+  constructor(parameters: ReadonlyMap<string, ValueType>, settings: AdamWSettings) {
     this.#settings = settings;
-    this.#moments = moments;
-    this.state = { step: 0, firstMoments: Object.fromEntries(moments[0].tensors), secondMoments: Object.fromEntries(moments[1].tensors) };
-    this.#names = [...moments[0].tensors.keys()];
-    this.#norms = norms;
-    this.#update = update;
+    this.#moments = [allocateBlock(parameters), allocateBlock(parameters)];
+    this.state = { step: 0, firstMoments: Object.fromEntries(this.#moments[0].tensors), secondMoments: Object.fromEntries(this.#moments[1].tensors) };
+    this.#names = [...parameters.keys()];
   }
 
   /** One step: writes `weights` and the moments in place, unless a gradient is not finite. Both blocks hold the parameters the optimizer was made for. */
-  async step(weights: ParameterBlock, gradients: ParameterBlock, learningRate: number): Promise<StepReport> {
-    const { squares } = await this.#norms.run(Object.fromEntries(gradients.tensors));
-    const perTensor = Array.from((squares as Tensor).data, Number);
+  step(weights: ParameterBlock, gradients: ParameterBlock, learningRate: number): StepReport {
+    const perTensor = this.#names.map((name) => sumOfSquares(gradients.tensors.get(name)?.data as Float32Array));
     const nonFinite = this.#names.filter((_, i) => !Number.isFinite(perTensor[i]));
     if (nonFinite.length > 0) return { applied: false, nonFinite };
 
     const gradNorm = Math.sqrt(perTensor.reduce((a, b) => a + b, 0));
-    const { beta1, beta2, weightDecay, maxGradNorm } = this.#settings;
+    const { beta1, beta2, eps, weightDecay, maxGradNorm } = this.#settings;
     const t = this.state.step + 1;
-    const scalars = {
+    this.#update({ gradient: gradients.flat, weight: weights.flat, first: this.#moments[0].flat, second: this.#moments[1].flat }, {
       scale: gradNorm > maxGradNorm ? maxGradNorm / gradNorm : 1,
       keep: 1 - learningRate * weightDecay,
       rate: learningRate / (1 - beta1 ** t),
       correction: 1 / Math.sqrt(1 - beta2 ** t),
-    };
-    const inputs = Object.fromEntries(Object.entries(scalars).map(([name, value]) => [name, wrap('float32', [], Float32Array.of(value))]));
-    await this.#updateAll({ g: gradients.flat, w: weights.flat, m: this.#moments[0].flat, v: this.#moments[1].flat }, inputs);
+      beta1, rest1: 1 - beta1, beta2, rest2: 1 - beta2, eps,
+    });
     this.state.step = t;
     return { applied: true, gradNorm };
   }
@@ -87,58 +78,19 @@ export class AdamW {
     }
     this.state.step = saved.step;
   }
+}
 
-  async release(): Promise<void> {
-    await this.#norms.release();
-    await this.#update.release();
+/** Infinite when it does not fit into float32. */
+function sumOfSquares(values: Float32Array): number {
+  let [a, b, c, d] = [0, 0, 0, 0]; // additions that wait for each other would take most of the time
+  const whole = values.length - (values.length % 4);
+  for (let i = 0; i < whole; i += 4) {
+    a += (values[i] as number) ** 2;
+    b += (values[i + 1] as number) ** 2;
+    c += (values[i + 2] as number) ** 2;
+    d += (values[i + 3] as number) ** 2;
   }
-
-  async #updateAll(flat: Record<'g' | 'w' | 'm' | 'v', Float32Array>, scalars: Tensors): Promise<void> {
-    const run = (part: (data: Float32Array) => Float32Array) => {
-      const tensors = Object.fromEntries(Object.entries(flat).map(([name, data]) => [name, wrap('float32', [CHUNK], part(data))]));
-      return this.#update.run({ ...tensors, ...scalars }, { 'new w': tensors['w'] as Tensor, 'new m': tensors['m'] as Tensor, 'new v': tensors['v'] as Tensor });
-    };
-    const whole = flat.w.length - (flat.w.length % CHUNK);
-    for (let start = 0; start < whole; start += CHUNK) await run((data) => data.subarray(start, start + CHUNK));
-    if (whole === flat.w.length) return;
-    const rest = new Map<Float32Array, Float32Array>();
-    await run((data) => {
-      const padded = new Float32Array(CHUNK);
-      padded.set(data.subarray(whole));
-      rest.set(data, padded);
-      return padded;
-    });
-    for (const [data, padded] of rest) data.set(padded.subarray(0, data.length - whole), whole);
-  }
-}
-
-/** An optimizer for these float32 parameters, its moments zero. */
-export async function createAdamW(parameters: ReadonlyMap<string, ValueType>, settings: AdamWSettings, options: CompileOptions): Promise<AdamW> {
-  const moments = () => allocateBlock(parameters);
-  const norms = await compile(normGraph(parameters), options);
-  return new AdamW(settings, [moments(), moments()], norms, await compile(updateGraph(settings), options));
-}
-
-function normGraph(parameters: ReadonlyMap<string, ValueType>): GraphBuilder {
-  const b = new GraphBuilder();
-  const squares = [...parameters].map(([name, { shape }]) => b.reshape(b.reduceSum(b.square(b.input(name, 'float32', shape))), [1]));
-  b.output('squares', b.concat(squares, 0));
-  return b;
-}
-
-/** The update of CHUNK elements, whichever tensors they belong to. */
-function updateGraph({ beta1, beta2, eps }: AdamWSettings): GraphBuilder {
-  const b = new GraphBuilder();
-  const scalar = (name: string) => b.input(name, 'float32', []);
-  const [scale, keep, rate, correction] = [scalar('scale'), scalar('keep'), scalar('rate'), scalar('correction')];
-  const part = (name: string) => b.input(name, 'float32', [CHUNK]);
-  const [g, w, m, v] = [part('g'), part('w'), part('m'), part('v')];
-  const gradient = b.mul(g, scale);
-  const first = b.add(b.mul(m, beta1), b.mul(gradient, 1 - beta1));
-  const second = b.add(b.mul(v, beta2), b.mul(b.square(gradient), 1 - beta2));
-  const direction = b.div(first, b.add(b.mul(b.sqrt(second), correction), eps));
-  b.output('new w', b.sub(b.mul(w, keep), b.mul(direction, rate)));
-  b.output('new m', first);
-  b.output('new v', second);
-  return b;
+  for (let i = whole; i < values.length; i++) a += (values[i] as number) ** 2;
+  const sum = a + b + c + d;
+  return Number.isFinite(Math.fround(sum)) ? sum : Math.fround(sum);
 }

@@ -35,7 +35,7 @@ export async function dpoStep(learner: Learner, pairs: readonly PreferencePair[]
       await learner.backward(batch, { kind: 'supervised' }, { perToken: { weight }, scalars: {} });
     }
   });
-  const grad_norm = await learner.step(settings);
+  const grad_norm = learner.step(settings);
   return {
     loss: mean(margins.map((margin) => softplus(-margin))),
     accuracy: mean(margins.map((margin) => (margin > 0 ? 1 : 0))),

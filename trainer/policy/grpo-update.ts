@@ -45,10 +45,10 @@ export async function grpoUpdate(learner: Learner, miniBatches: readonly (readon
       total.kl += seen.kl;
       total.clipped += seen.clipped;
       if (step === 0) Object.assign(total, { deviation: seen.deviation, maxDiff: seen.maxDiff, compared: trainedTokens(prepared.rows) });
-      total.norm += await learner.step(settings);
+      total.norm += learner.step(settings);
     }
   } catch (error) {
-    if (before) await learner.rollback(before);
+    if (before) learner.rollback(before);
     throw error;
   }
   const epochs = settings.ppo_epochs;

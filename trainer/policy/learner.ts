@@ -1,4 +1,4 @@
-import { createAdamW, type AdamW, type AdamWState } from '../engine/optimizer.ts';
+import { AdamW, type AdamWState } from '../engine/optimizer.ts';
 import { isOutOfMemory } from '../engine/out-of-memory.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
@@ -78,7 +78,7 @@ export class Learner {
         return await work(tokens);
       } catch (error) {
         if (!isOutOfMemory(error)) throw error;
-        await this.#releasePasses();
+        await this.release();
         this.#outOfMemory += 1;
         if (tokens <= longest && this.#layers.recompute && this.#execution === 'recompute') throw tooLong(this.config, longest, this.#model.frozen !== null, error);
         this.#execution = 'recompute';
@@ -95,9 +95,8 @@ export class Learner {
   set gradientCheckpointing(enabled: boolean | undefined) { this.#checkpointing = enabled; }
 
   /** One AdamW step with the accumulated gradients; returns their global norm before clipping. Throws TrainerError `numeric`, weights unchanged. */
-  async step(settings: StepSettings): Promise<number> {
-    const adamw = await this.#adamw(settings);
-    const report = await adamw.step(this.weights, this.#gradients, settings.lr);
+  step(settings: StepSettings): number {
+    const report = this.#adamw(settings).step(this.weights, this.#gradients, settings.lr);
     if (report.applied) return report.gradNorm;
     throw new TrainerError('numeric', `The gradient of ${report.nonFinite[0]} is not finite, so this update was not made. Lower the learning rate, or look for extreme rewards.`, {
       details: { tensors: report.nonFinite },
@@ -108,8 +107,7 @@ export class Learner {
   get optimizerState(): AdamWState | null { return this.#optimizer?.adamw.state ?? this.#saved; }
 
   /** Continues from a saved state; null starts anew. */
-  async restoreOptimizer(state: AdamWState | null): Promise<void> {
-    await this.#optimizer?.adamw.release();
+  restoreOptimizer(state: AdamWState | null): void {
     this.#optimizer = null;
     this.#saved = state;
   }
@@ -119,17 +117,12 @@ export class Learner {
     return { weights: this.weights.flat.slice(), optimizer: structuredClone(this.optimizerState) };
   }
 
-  async rollback({ weights, optimizer }: ReturnType<Learner['snapshot']>): Promise<void> {
+  rollback({ weights, optimizer }: ReturnType<Learner['snapshot']>): void {
     this.weights.flat.set(weights);
-    await this.restoreOptimizer(optimizer);
+    this.restoreOptimizer(optimizer);
   }
 
   async release(): Promise<void> {
-    await this.#releasePasses();
-    await this.#optimizer?.adamw.release();
-  }
-
-  async #releasePasses(): Promise<void> {
     await this.#whole.release();
     await this.#layers.release();
   }
@@ -152,14 +145,13 @@ export class Learner {
     return way === 'whole' && !allowed ? this.#whole : this.#layers;
   }
 
-  async #adamw({ betas, weight_decay, max_grad_norm }: StepSettings): Promise<AdamW> {
+  #adamw({ betas, weight_decay, max_grad_norm }: StepSettings): AdamW {
     const key = JSON.stringify({ betas, weight_decay, max_grad_norm });
     if (this.#optimizer?.key === key) return this.#optimizer.adamw;
     const settings = { beta1: betas[0], beta2: betas[1], eps: 1e-8, weightDecay: weight_decay, maxGradNorm: max_grad_norm };
-    const adamw = await createAdamW(this.weights.tensors, settings, this.#engine);
+    const adamw = new AdamW(this.weights.tensors, settings);
     const state = this.optimizerState;
     if (state) adamw.load(state);
-    await this.#optimizer?.adamw.release();
     this.#optimizer = { key, adamw };
     this.#saved = null;
     return adamw;

@@ -139,7 +139,7 @@ export class PolicyHost {
   async restore(folder: string): Promise<void> {
     const { weights, version, optimizer, average } = await readCheckpoint(folder, this.#learner.config, this.#weights.frozen);
     this.#learner.weights.flat.set(weights.flat);
-    await this.#learner.restoreOptimizer(optimizer);
+    this.#learner.restoreOptimizer(optimizer);
     this.#average = average;
     this.version = version;
     await this.sampler.weightsChanged();

@@ -67,7 +67,7 @@ export async function supervisedStep(learner: Learner, rows: readonly Supervised
     }
     return sum;
   });
-  const grad_norm = await learner.step(settings);
+  const grad_norm = learner.step(settings);
   return { loss: total.loss, entropy: total.entropy / tokens, grad_norm, trained_tokens: tokens, ...learner.memory };
 }
 

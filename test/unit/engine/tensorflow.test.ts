@@ -3,9 +3,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import assert from 'node:assert/strict';
 import { compile } from '../../../trainer/engine/executor.ts';
 import { GraphBuilder } from '../../../trainer/engine/graph.ts';
-import { createAdamW } from '../../../trainer/engine/optimizer.ts';
 import { selfTest } from '../../../trainer/engine/self-test.ts';
-import { allocateBlock } from '../../../trainer/engine/parameter-block.ts';
 import { float32, int32, tensor, wrap } from '../../../trainer/engine/tensor.ts';
 import { TrainerError } from '../../../trainer/protocol/errors.ts';
 import { cases } from './cases.ts';
@@ -62,22 +60,6 @@ describe('engine: TensorFlow.js', () => {
     await exe.release();
     assert.equal(doubled!.data, memory);
     assert.deepEqual([[...memory], [...same!.data as Float32Array], [...reshaped!.data as Float32Array], [...constant!.data as Float32Array]], [[2, 4], [1, 2], [1, 2], [5]]);
-  });
-
-  it('AdamW takes the same steps', async () => {
-    const run = async (options: typeof onCpu | typeof onTensorFlow) => {
-      const parameters = new Map([['a', { dtype: 'float32', shape: [3] } as const]]);
-      const adamw = await createAdamW(parameters, { beta1: 0.9, beta2: 0.99, eps: 1e-8, weightDecay: 0.1, maxGradNorm: 1 }, options);
-      const [weights, gradients] = [allocateBlock(parameters), allocateBlock(parameters)];
-      weights.flat.set([1, -2, 3]);
-      for (let step = 0; step < 3; step++) {
-        gradients.flat.set([0.5, -3 * step, 2]);
-        await adamw.step(weights, gradients, 0.1);
-      }
-      await adamw.release();
-      return [...weights.flat];
-    };
-    assert.ok(largestError(await run(onTensorFlow), await run(onCpu)) < 1e-6);
   });
 
   it('a run that fails names the call and leaves nothing on the device', async () => {

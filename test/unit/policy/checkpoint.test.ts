@@ -29,7 +29,7 @@ describe('checkpoints', () => {
       for (const batch of microBatches(rows.map((row) => ({ ...row, temperature: 1 })), 1024, smallConfig)) {
         await learner.backward(batch, { kind: 'supervised' }, { perToken: { weight: new Float32Array(batch.origins.length).fill(1 / 26) }, scalars: {} });
       }
-      await learner.step({ lr: 0.01, betas: [0.9, 0.95], weight_decay: 0.1, max_grad_norm: 1 });
+      learner.step({ lr: 0.01, betas: [0.9, 0.95], weight_decay: 0.1, max_grad_norm: 1 });
     }
   }
 
@@ -42,7 +42,7 @@ describe('checkpoints', () => {
     const { version, weights, optimizer } = await readCheckpoint(target, smallConfig, null);
     assert.equal(version, 3);
     second.weights.flat.set(weights.flat);
-    await second.restoreOptimizer(optimizer);
+    second.restoreOptimizer(optimizer);
     await train(second, 3);
     assert.deepEqual(second.snapshot(), straight.snapshot());
     for (const learner of [straight, first, second]) await learner.release();

@@ -137,7 +137,7 @@ describe('policy with LoRA', () => {
     assert.deepEqual(readdirSync(target).sort(), ['adapter_config.json', 'adapter_model.safetensors', 'config.json', 'generation_config.json', 'optimizer.safetensors', 'tokenizer.json', 'trainer_state.json']);
     const { weights, optimizer } = await readCheckpoint(target, smallConfig, second.frozen);
     second.trainable.flat.set(weights.flat);
-    await c.restoreOptimizer(optimizer);
+    c.restoreOptimizer(optimizer);
     await train(c, 2);
     assert.deepEqual(c.snapshot(), a.snapshot());
     await assert.rejects(readCheckpoint(target, smallConfig, { ...second.frozen!, lora: { ...lora, alpha: 8 } }), { code: 'bad_input', message: /other LoRA settings/ });

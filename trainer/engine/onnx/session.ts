@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import * as ort from 'onnxruntime-node';
 import { TrainerError, messageOf } from '../../protocol/errors.ts';
-import { requireTensors, type Executable, type Tensors } from '../executable.ts';
+import type { Executable, Tensors } from '../executable.ts';
 import { isOutOfMemory, outOfMemory } from '../out-of-memory.ts';
 import { anyDim, describe, wrap, type DType, type Tensor, type TensorData, type ValueType } from '../tensor.ts';
 import type { DynamicType } from './dynamic-axes.ts';
@@ -19,8 +19,6 @@ export async function compileOnnx(model: OnnxModel, provider: OnnxProvider, thre
     inputs,
     outputs,
     async run(feeds, into = {}) {
-      requireTensors(feeds, inputs, 'input');
-      requireTensors(into, outputs, 'output', true);
       const fetches: Record<string, ort.Tensor | null> = Object.fromEntries([...outputs.keys()].map((name) => [name, null]));
       const results = await runSession(session, toOrt(feeds), { ...fetches, ...toOrt(into) });
       return Object.fromEntries([...outputs].map(([name, type]) => [name, into[name] ?? fromOrt(results[name], type)]));
@@ -58,7 +56,7 @@ async function createSession(model: OnnxModel, provider: OnnxProvider, threads: 
     });
   } catch (cause) {
     if (isOutOfMemory(cause)) throw outOfMemory(cause);
-    throw new TrainerError('environment', `The graph cannot be compiled for the provider "${provider}": ${messageOf(cause)}`, { cause });
+    throw new TrainerError('environment', `The graph cannot be compiled for the provider "${provider}": ${messageOf(cause)}${provider === 'cpu' ? '' : ' "agent-trainer hardware" shows what this machine can use.'}`, { cause });
   }
 }
 

@@ -1,5 +1,5 @@
 import { messageOf, TrainerError } from '../../protocol/errors.ts';
-import { requireTensors, type Executable, type Tensors } from '../executable.ts';
+import type { Executable, Tensors } from '../executable.ts';
 import type { Call, Graph, Value } from '../graph.ts';
 import { reachableCalls } from '../reachable.ts';
 import { wrap, type DType, type Tensor, type TensorData } from '../tensor.ts';
@@ -24,8 +24,6 @@ export function compileTensorFlow(graph: Graph, tf: TensorFlow): Executable {
     inputs,
     outputs,
     async run(feeds, into = {}) {
-      requireTensors(feeds, inputs, 'input');
-      requireTensors(into, outputs, 'output', true);
       const live = new Map<Value, TfTensor>();
       try {
         for (const call of calls) {
