@@ -72,7 +72,7 @@ export class DecodeModel {
   async release(): Promise<void> {
     const session = this.#session;
     this.#session = null;
-    await (await session)?.release();
+    await (await session?.catch(() => null))?.release(); // whoever asked for one that could not be made has been told
     await this.#sessions.release();
   }
 

@@ -106,6 +106,7 @@ describe('a sampler in int8', () => {
   it('refuses rows that do not divide into blocks, by name', async () => {
     const model = new DecodeModel(smallConfig, wholeModel(smallWeights()), engine, 2, 'int8');
     await assert.rejects(model.step([1]), { code: 'bad_input', message: /sampling.dtype "int8" .*"model.embed_tokens.weight" have 16\. Use "float32"/ });
+    await model.release(); // and lets its policy close
   });
 
   it('refuses providers that have no such products', async () => {
