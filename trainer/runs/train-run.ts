@@ -185,7 +185,7 @@ function describeSteps(config: TrainConfig, available: number): string {
 
 function describeLora({ lora_rank, lora_adapter_path, target_modules, base_dtype }: TrainConfig['model'], { parameters, trainable_parameters }: Policy['info']): string {
   const millions = (count: number) => significant(count / 1e6, 3);
-  const factors = lora_adapter_path === undefined ? `LoRA of rank ${lora_rank} on ${target_modules === 'all-linear' ? 'all linear layers' : target_modules.join(', ')}` : `LoRA, going on from the adapter in ${lora_adapter_path}`;
+  const factors = lora_adapter_path === undefined ? `LoRA of rank ${lora_rank} on ${target_modules === 'all-linear' ? 'all linear layers' : targetsOf(target_modules).join(', ')}` : `LoRA, going on from the adapter in ${lora_adapter_path}`;
   return `${factors}: ${millions(trainable_parameters)} million parameters are trained, beside the model's ${millions(parameters)} million${base_dtype === 'float32' ? '' : `, whose linear layers are kept in ${base_dtype}`}.`;
 }
 
