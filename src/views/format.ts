@@ -1,4 +1,5 @@
 import { t } from '../../trainer/protocol/l10n.ts';
+import { significant } from '../../trainer/protocol/significant.ts';
 
 /** Numbers as people read them. Every unit is in the text or in the column's head. */
 
@@ -15,7 +16,7 @@ export function compact(value: number | null): string {
   const size = Math.abs(value);
   if (size < 1e-3) return value.toExponential(1);
   if (size >= 100) return Math.round(value).toLocaleString('en-US');
-  return value.toPrecision(3).replace(/\.?0+$/, '');
+  return significant(value, 3);
 }
 
 export function percent(value: number | null): string {

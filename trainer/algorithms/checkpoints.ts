@@ -4,8 +4,8 @@ import { TrainerError } from '../protocol/errors.ts';
 import type { Policy } from '../protocol/policy.ts';
 import type { StepMetrics } from '../protocol/run.ts';
 
-const folderName = /^step-(\d{6})$/;
-const halfWritten = /^step-\d{6}\.tmp-/;
+const folderName = /^step-(\d{6,})$/;
+const halfWritten = /^step-\d{6,}\.tmp-/;
 
 /** The state after `step` (0-based), complete. */
 export interface StepFolder { step: number; folder: string }

@@ -77,7 +77,7 @@ export function stepLine(metrics: StepMetrics, total: number | null): string {
     metrics.reward_mean === null && metrics.loss !== null ? `loss ${decimal(metrics.loss)}` : `reward ${decimal(metrics.reward_mean)}`,
     ...(metrics.val_reward === null ? [] : [`validation ${decimal(metrics.val_reward)}`]),
     ...(metrics.funnel.rollouts === 0 ? [] : [`${metrics.rollouts_per_s.toFixed(1)} rollouts/s`]),
-    ...(metrics.updated ? [] : ['no update: nothing trainable']),
+    ...(metrics.updated ? [] : ['no update: nothing to learn from']),
     ...(metrics.eta_s === null ? [] : [`${duration(metrics.eta_s)} left`]),
   ];
   return `  ${parts.join('  ')}`;

@@ -40,14 +40,15 @@ export async function inTrainer<T>(command: Command, use: (trainer: Trainer) => 
 
 /** Paths on the command line are relative to the current folder, those of a request to the workspace. */
 function fromHere(request: StartRun): StartRun {
-  const absolute = (file: string | undefined) => (file === undefined || /^https?:/.test(file) ? file : path.resolve(file));
+  const absolute = (file: string | undefined) => (file === undefined ? file : path.resolve(file));
+  const model = (name: string | undefined) => (name === undefined || /^(https?|hf):/.test(name) ? name : path.resolve(name));
   return {
     ...request,
     agent: absolute(request.agent), // path[:name]: the name is the end of the last segment and stays
     data: absolute(request.data),
     config_path: absolute(request.config_path),
-    policy: absolute(request.policy),
-    against: absolute(request.against),
+    policy: model(request.policy),
+    against: model(request.against),
   };
 }
 
@@ -103,6 +104,9 @@ export function integerArgument(flag: string, least = 1, most = Number.MAX_SAFE_
     return value;
   };
 }
+
+/** What `--policy` and its like take. */
+export const policyForms = 'a model (folder, GGUF file or hf:owner/name) or OpenAI-compatible URL[#model]';
 
 /** `--provider`: what the engine runs a local policy on. */
 export function providerOption(): Option {

@@ -1,4 +1,5 @@
 import { TrainerError } from '../protocol/errors.ts';
+import { significant } from '../protocol/significant.ts';
 import { gradients } from './autodiff.ts';
 import { compile, type CompileOptions } from './executor.ts';
 import { GraphBuilder, type Value } from './graph.ts';
@@ -89,7 +90,7 @@ function compare(provider: string, what: string, actual: ArrayLike<number | bigi
   const error = Math.max(...expected.map((e, i) => Math.abs(Number(actual?.[i]) - e))) / scale;
   if (error < WORST_RELATIVE_ERROR) return;
   throw new TrainerError('environment',
-    `The provider "${provider}" computes wrong results on this machine: ${what} is off by ${(error * 100).toPrecision(2)} %. Choose another one, for example "cpu".`);
+    `The provider "${provider}" computes wrong results on this machine: ${what} is off by ${significant(error * 100, 2)} %. Choose another one, for example "cpu".`);
 }
 
 function initial(shape: Shape, seed: number): number[] {

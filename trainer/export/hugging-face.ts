@@ -1,6 +1,7 @@
 import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { readConfig } from '../models/config.ts';
+import { requireFloat16 } from '../models/half.ts';
 import { isGguf } from '../models/gguf/read.ts';
 import { baseOfAdapter, loadModel } from '../models/model-folder.ts';
 import { writeDescription, type WeightType } from '../models/model-description.ts';
@@ -22,6 +23,7 @@ export async function exportHuggingFace(source: string, folder: string, type: Hu
     if (type === null && !isGguf(source) && await baseOfAdapter(source) === null) return copyModel(source, temporary);
     const [dtype, weightType] = names[type ?? 'f32'];
     const { weights } = await loadModel(source);
+    if (dtype === 'F16') for (const [tensor, { data }] of weights.tensors) requireFloat16(source, tensor, data);
     await writeDescription(temporary, source, weightType);
     await writeSafetensors(path.join(temporary, 'model.safetensors'), weights.tensors, dtype);
   });

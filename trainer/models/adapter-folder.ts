@@ -6,7 +6,7 @@ import { targetsOf } from '../protocol/lora-config.ts';
 import { parseAs } from '../protocol/validate.ts';
 import { readJson } from './config.ts';
 import type { DecoderConfig } from './decoder-config.ts';
-import { factorShapes, type Adapter } from './lora.ts';
+import { factorShapes, requireRank, type Adapter } from './lora.ts';
 import { openSafetensors, writeSafetensors } from './safetensors.ts';
 import { allocateBlock } from './weights.ts';
 
@@ -53,6 +53,7 @@ export async function readAdapter(folder: string, config: DecoderConfig): Promis
   const found = await readAdapterConfig(folder);
   if (!found) throw new TrainerError('not_found', `There is no ${configFile} in ${folder}.`);
   const settings = { rank: found.r, alpha: found.lora_alpha, targets: targetsOf(found.target_modules, path.join(folder, configFile)), rslora: found.use_rslora };
+  requireRank(config, found.r, `${path.join(folder, configFile)}: r`);
   const factors = allocateBlock(factorShapes(config, settings));
   const file = path.join(folder, weightsFile);
   const source = await openSafetensors(file);

@@ -1,11 +1,17 @@
-import { open, type FileHandle } from 'node:fs/promises';
-import { TrainerError } from '../protocol/errors.ts';
+import { open, stat, type FileHandle } from 'node:fs/promises';
+import { TrainerError, whyUnreadable } from '../protocol/errors.ts';
 
-/** Opens a file for reading. Throws TrainerError `not_found` or `environment`. */
+/** Opens a file for reading. Throws TrainerError `not_found`, `bad_input` where it is something else than a file, or `environment`. */
 export async function openForReading(file: string): Promise<FileHandle> {
-  return open(file, 'r').catch((error: NodeJS.ErrnoException) => {
-    throw new TrainerError(error.code === 'ENOENT' ? 'not_found' : 'environment', `${file} cannot be opened: ${error.message}`, { cause: error });
+  return regular(file).then(() => open(file, 'r')).catch((error: NodeJS.ErrnoException) => {
+    if (error instanceof TrainerError) throw error;
+    throw new TrainerError(error.code === 'ENOENT' ? 'not_found' : 'environment', `${file} cannot be opened: ${whyUnreadable(error)}. ${error.code === 'ENOENT' ? 'Put it there, or name another.' : 'It must be a readable file.'}`, { cause: error });
   });
+}
+
+/** Others are not opened: a pipe would wait for who writes into it. */
+async function regular(file: string): Promise<void> {
+  if (!(await stat(file)).isFile()) throw new TrainerError('bad_input', `${file} is not a file. Put the file of weights there.`);
 }
 
 /** Bytes of a file, in memory of their own that starts at offset 0, so that typed-array views are aligned. Throws `refuse(…)` at the end of the file. */

@@ -4,7 +4,7 @@ import { wrap, type Tensor } from '../engine/tensor.ts';
 import { TrainerError } from '../protocol/errors.ts';
 import { loraTargets, type BaseType } from '../protocol/lora-config.ts';
 import { wholeWeights, type Weights } from './decoder.ts';
-import { float16ToFloat32, float32ToFloat16 } from './half.ts';
+import { float16ToFloat32, float32ToFloat16, requireFloat16 } from './half.ts';
 import { dequantizeBlocks, quantizeBlocks } from './blocks.ts';
 
 /**
@@ -19,7 +19,10 @@ export const scalesOf = (name: string) => `${name} scales`;
 /** The parts in which a parameter is kept. Throws TrainerError `bad_input` when rows do not divide into blocks. */
 export function frozenParts(name: string, tensor: Tensor<'float32'>, type: BaseType): [string, Tensor][] {
   if (type === 'float32' || !isOfLinearLayer(name)) return [[name, tensor]];
-  if (type === 'float16') return [[name, wrap('float16', tensor.shape, float32ToFloat16(tensor.data))]];
+  if (type === 'float16') {
+    requireFloat16('base_dtype "float16"', name, tensor.data);
+    return [[name, wrap('float16', tensor.shape, float32ToFloat16(tensor.data))]];
+  }
   const [out = 0, input = 0] = tensor.shape;
   if (input % blockSize !== 0) throw new TrainerError('bad_input', `The rows of "${name}" have ${input} values, and ${type} keeps them in blocks of ${blockSize}. Use base_dtype "float16".`);
   const { codes, scales } = quantizeBlocks(tensor.data, type);

@@ -1,4 +1,5 @@
 /** Conversions between float32 and the 16-bit float formats of weight files. */
+import { TrainerError } from '../protocol/errors.ts';
 
 export function bfloat16ToFloat32(halves: Uint16Array, out: Float32Array = new Float32Array(halves.length)): Float32Array {
   const bits = new Uint32Array(out.buffer, out.byteOffset, out.length);
@@ -35,6 +36,12 @@ function fromHalf(h: number): number {
 /** Rounds to nearest, ties to even; values beyond 65504 become infinite. */
 export function float32ToFloat16(values: Float32Array): Uint16Array {
   return Uint16Array.from(values, toHalf);
+}
+
+/** Throws TrainerError `bad_input` for weights that would become infinite. `model` is what errors name. */
+export function requireFloat16(model: string, tensor: string, values: Float32Array): void {
+  const beyond = values.find((value) => Math.abs(value) >= 65520);
+  if (beyond !== undefined) throw new TrainerError('bad_input', `${model}: tensor "${tensor}" holds ${beyond}, and float16 ends at 65504. Use another type: bfloat16 (bf16) or float32 (f32).`);
 }
 
 function toHalf(value: number): number {

@@ -2,6 +2,7 @@ import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import type { GraphBuilder, Value } from '../engine/graph.ts';
 import type { Tensor } from '../engine/tensor.ts';
+import { TrainerError } from '../protocol/errors.ts';
 import type { LoraTarget } from '../protocol/lora-config.ts';
 import type { DecoderConfig } from './decoder-config.ts';
 import type { Weights } from './decoder.ts';
@@ -37,8 +38,14 @@ export function factorShapes(config: DecoderConfig, { rank, targets }: LoraSetti
   return shapes;
 }
 
-/** A uniform in ±1/√in (Kaiming's with a = √5, as in PEFT), B zero: the model is at first exactly the one without factors. The same seed gives the same factors. */
+/** Throws TrainerError `bad_input` for a rank that no matrix of the model can have: factors would be larger than what they stand for. `setting` is where it was given. */
+export function requireRank({ hidden }: DecoderConfig, rank: number, setting: string): void {
+  if (rank > hidden) throw new TrainerError('bad_input', `${setting} is ${rank}, but no matrix of the model has a rank above ${hidden} (its hidden size). Give at most that, best 8 to 64.`);
+}
+
+/** A uniform in ±1/√in (Kaiming's with a = √5, as in PEFT), B zero: the model is at first exactly the one without factors. The same seed gives the same factors. Throws TrainerError `bad_input` as `requireRank`. */
 export function initialFactors(config: DecoderConfig, settings: LoraSettings, seed: number): ParameterBlock {
+  requireRank(config, settings.rank, 'model.lora_rank');
   const block = allocateBlock(factorShapes(config, settings));
   const rng = xoroshiro128plus(Math.imul(seed ^ 0x2545f491, 0x9e3779b1));
   for (let i = 0; i < 32; i++) rng.next(); // nearby seeds start with nearby states

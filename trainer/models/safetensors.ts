@@ -94,9 +94,7 @@ export async function writeTensorBytes(file: string, tensors: readonly TensorByt
 }
 
 async function readHeader(handle: FileHandle, refuse: Refuse): Promise<{ entries: Map<string, Entry>; dataStart: number }> {
-  const status = await handle.stat();
-  if (!status.isFile()) throw refuse('it is not a file');
-  const { size } = status;
+  const { size } = await handle.stat();
   if (size < 8) throw refuse(`it has only ${size} bytes`);
   const headerBytes = Number((await readAt(handle, 0, 8, refuse)).readBigUInt64LE());
   if (headerBytes > maxHeaderBytes || 8 + headerBytes > size) throw refuse(`its header of ${headerBytes} bytes does not fit in ${size} bytes`);
@@ -108,6 +106,13 @@ async function readHeader(handle: FileHandle, refuse: Refuse): Promise<{ entries
     if (end - begin !== count * width) throw refuse(`tensor "${name}" of shape [${shape.join(', ')}] has ${end - begin} bytes instead of ${count * width}`);
     if (8 + headerBytes + end > size) throw refuse(`tensor "${name}" ends beyond the end of the file`);
   }
+  // The format allows neither gaps nor overlaps: where there are some, two files were mixed up or the header is damaged.
+  let at = 0;
+  for (const [name, { data_offsets: [begin, end] }] of [...entries].sort(([, a], [, b]) => a.data_offsets[0] - b.data_offsets[0] || a.data_offsets[1] - b.data_offsets[1])) {
+    if (begin !== at) throw refuse(`tensor "${name}" begins at byte ${begin} of the data, where the one before it ends at ${at}`);
+    at = end;
+  }
+  if (8 + headerBytes + at !== size) throw refuse(`it has ${size} bytes, but its tensors end at byte ${8 + headerBytes + at}`);
   return { entries, dataStart: 8 + headerBytes };
 }
 

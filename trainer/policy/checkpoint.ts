@@ -100,6 +100,7 @@ async function readAverage(file: string, weights: ParameterBlock): Promise<Param
 function found(tensors: ReadonlyMap<string, NamedTensor>, name: string, shape: readonly number[], file: string): Float32Array {
   const tensor = tensors.get(name);
   if (tensor?.shape.join() !== shape.join()) throw new TrainerError('bad_input', `${file}: "${name}" is missing or has another shape than the model asks for.`);
+  if (!tensor.data.every(Number.isFinite)) throw new TrainerError('bad_input', `${file}: "${name}" holds a value that is not finite. The checkpoint is damaged; take an earlier one.`);
   return tensor.data;
 }
 

@@ -1,12 +1,14 @@
 import { readConfig } from '../models/config.ts';
+import { fetchModel } from '../models/hub/fetch-model.ts';
+import { significant } from '../protocol/significant.ts';
 import { availableMemory, estimateMemory, rowLength, wayOf } from './memory.ts';
 
 /** Settings that decide how much memory a training run needs. */
 export interface MemoryUse { trained: number; micro_batch_tokens: number; enable_gradient_checkpointing?: boolean | undefined; reference: boolean; undo: boolean }
 
-/** What a run will need, against what is free, as a sentence; `fits`: whether it should be enough. `model`: folder or GGUF file, loaded already. */
+/** What a run will need, against what is free, as a sentence; `fits`: whether it should be enough. `model`: folder, GGUF file or model of the hub, loaded already. */
 export async function describeMemory(model: string, use: MemoryUse): Promise<{ fits: boolean; message: string }> {
-  const config = await readConfig(model);
+  const config = await readConfig(await fetchModel(model));
   const length = Math.min(rowLength, use.micro_batch_tokens);
   const tokens = use.micro_batch_tokens;
   const free = availableMemory();
@@ -22,4 +24,4 @@ export async function describeMemory(model: string, use: MemoryUse): Promise<{ f
   return { fits, message: `Training needs about ${gigabytes(total)} of memory: ${parts.join(', ')}. Beside the weights, ${gigabytes(free)} are free.${fits ? '' : advice}` };
 }
 
-function gigabytes(bytes: number): string { return `${(bytes / 1e9).toPrecision(2)} GB`; }
+function gigabytes(bytes: number): string { return `${significant(bytes / 1e9, 2)} GB`; }

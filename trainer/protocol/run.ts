@@ -74,7 +74,7 @@ export const StepMetrics = z.object({
   val_reward: z.number().nullable(), // only at steps that validate
   groups: z.number().int(),
   groups_without_variance: z.number().int(),
-  updated: z.boolean(), // false: nothing trainable in this step
+  updated: z.boolean(), // false: nothing to learn from in this step
   loss: z.number().nullable(),
   reward_accuracy: z.number().nullish(), // DPO: share of the pairs whose better answer the policy prefers, compared with the reference
   reward_margin: z.number().nullish(), // DPO: mean difference of the implicit rewards

@@ -63,7 +63,7 @@ export function withoutSecret<R extends Pick<StartRun, 'model'>>(request: R): R 
 export function requireAgentAndData(request: Pick<StartRun, 'kind' | 'agent' | 'data' | 'config_path'>, workspace: string): { agent: AgentSpec; data: string; config: LoadedConfig | null } {
   const { agent, named, config } = requireAgent(request, workspace);
   const data = request.data !== undefined ? path.resolve(workspace, request.data) : named && path.resolve(named.folder, named.config.data.train);
-  if (data === null) throw new TrainerError('bad_input', `A ${request.kind} run needs "data": a file of tasks.`);
+  if (data === null) throw new TrainerError('bad_input', `A ${request.kind} run needs "data" (--data FILE): a file of tasks.`);
   return { agent, data, config };
 }
 

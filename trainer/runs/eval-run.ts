@@ -32,8 +32,8 @@ interface EvalPlan {
 export function prepareEval(request: StartRun, workspace: string, editor?: EditorModels): Prepared {
   const { agent, named, config } = requireAgent(request, workspace);
   const data = request.data === undefined ? null : path.resolve(workspace, request.data);
-  if (data === null && named === null) throw new TrainerError('bad_input', `An eval run needs "data": a file of tasks, or "config_path": an ${configFileName} with validation tasks.`);
-  if (request.policy === undefined && request.model === undefined && named === null) throw new TrainerError('bad_input', 'An eval run needs "policy": a model folder, or the URL of an OpenAI-compatible server.');
+  if (data === null && named === null) throw new TrainerError('bad_input', `An eval run needs "data" (--data FILE): a file of tasks, or "config_path": an ${configFileName} with validation tasks, in place of the agent on the command line.`);
+  if (request.policy === undefined && request.model === undefined && named === null) throw new TrainerError('bad_input', 'An eval run needs "policy" (--policy P): a model folder, a GGUF file, hf:owner/name, or the URL of an OpenAI-compatible server.');
   const plan: EvalPlan = {
     agent,
     tasks: async () => chosen(data !== null ? await loadTasks(data) : (await loadValidation(named!.config, named!.folder)).tasks, request),

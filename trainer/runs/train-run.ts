@@ -18,6 +18,7 @@ import { targetsOf } from '../protocol/lora-config.ts';
 import type { Policy } from '../protocol/policy.ts';
 import type { StartRun } from '../protocol/rpc.ts';
 import type { Run, TrainResult } from '../protocol/run.ts';
+import { significant } from '../protocol/significant.ts';
 import { resolveAgent, type AgentSpec } from '../runner/agent-spec.ts';
 import { agentName, withAgents } from './agents.ts';
 import { modelOfConfig, withPolicy } from './backends.ts';
@@ -87,6 +88,7 @@ async function executeTrain(session: Session, plan: TrainPlan): Promise<TrainRes
   return withPolicy(session, run_id, { folder: plan.policyFolder, threads: config.threads, provider: config.provider, lora: plan.lora }, async ({ modelName, policy }) => {
     const examples = await loadExampleSet(config, { store: session.store, folder: plan.origin.folder, model: plan.policyFolder, validation: data.validation });
     for (const message of examples?.notices ?? []) notice(session, 'info', message);
+    notice(session, 'info', describeSteps(config));
     if (plan.lora) notice(session, 'info', describeLora(config.model, policy.info));
     await noticeMemory(session, plan, policy.info.trainable_parameters);
     const adapter = plan.lora && 'adapter' in plan.lora ? await fingerprintModel(plan.lora.adapter) : null;
@@ -173,9 +175,16 @@ async function noticeMemory(session: Session, { config, policyFolder }: TrainPla
   notice(session, fits ? 'info' : 'warning', message);
 }
 
+/** What decides most of how a run learns, defaults included. */
+function describeSteps(config: TrainConfig): string {
+  const { steps, train_batch_size, lr } = config[config.algorithm]!; // of an algorithm without settings the configuration is refused
+  const unit = { grpo: `tasks × ${config.grpo.group_size} rollouts`, sft: 'conversations', dpo: 'pairs' }[config.algorithm];
+  return `${steps} ${steps === 1 ? 'step' : 'steps'} of ${train_batch_size} ${unit}, learning rate ${lr}.`;
+}
+
 function describeLora({ lora_rank, lora_adapter_path, target_modules, base_dtype }: TrainConfig['model'], { parameters, trainable_parameters }: Policy['info']): string {
-  const millions = (count: number) => (count / 1e6).toPrecision(3);
-  const factors = lora_adapter_path === undefined ? `LoRA of rank ${lora_rank} on ${target_modules === 'all-linear' ? 'all linear layers' : target_modules.join(', ')}` : `LoRA, going on from the adapter in ${lora_adapter_path}`;
+  const millions = (count: number) => significant(count / 1e6, 3);
+  const factors = lora_adapter_path === undefined ? `LoRA of rank ${lora_rank} on ${target_modules === 'all-linear' ? 'all linear layers' : targetsOf(target_modules).join(', ')}` : `LoRA, going on from the adapter in ${lora_adapter_path}`;
   return `${factors}: ${millions(trainable_parameters)} million parameters are trained, beside the model's ${millions(parameters)} million${base_dtype === 'float32' ? '' : `, whose linear layers are kept in ${base_dtype}`}.`;
 }
 

@@ -27,6 +27,13 @@ describe('the command line, used wrongly', function () {
     ['no model folder, before anything runs', ['eval', 'agent.py', '--data', 'tasks.jsonl', '--policy', 'http://127.0.0.1:9/v1', '--against', 'nothing', '--json'], /^agent-trainer: There is no model in .*nothing: it has no config\.json/],
     ['not a URL', ['dev', 'agent.py', '--data', 'tasks.jsonl', '--policy', 'http://', '--json'], /"http:\/\/" is not a URL/],
     ['a server without http://', ['dev', 'agent.py', '--data', 'tasks.jsonl', '--policy', '127.0.0.1:9/v1'], /the URL of a server begins with http:\/\//],
+    ['half a name of the hub', ['eval', 'agent.py', '--data', 'tasks.jsonl', '--policy', 'http://127.0.0.1:9/v1', '--against', 'hf:owner'], /"hf:owner" names no model of the Hugging Face hub/],
+    ['half a name of the hub, to run', ['dev', 'agent.py', '--data', 'tasks.jsonl', '--policy', 'hf:owner'], /"hf:owner" names no model of the Hugging Face hub/],
+    ['half a name of the hub, to measure for', ['hardware', 'hf:owner'], /"hf:owner" names no model of the Hugging Face hub/],
+    ['no model to measure for', ['hardware', 'nothing'], /There is no model in .*nothing: .* or hf:owner\/name of the Hugging Face hub/],
+    ['no tasks to evaluate on', ['eval', 'agent.py'], /--data FILE/],
+    ['no tasks to run on', ['dev', 'agent.py'], /--data FILE/],
+    ['no model to evaluate', ['eval', 'agent.py', '--data', 'tasks.jsonl'], /--policy P.*hf:owner\/name/],
     ['no such port', ['serve', '--port', '70000'], /--port must be a whole number of at least 1 and at most 65535/],
     ['a search without its tasks, of which nothing is kept', ['optimize', 'agent.py', '--data', 'none.jsonl', '--algorithm', 'baseline', '--policy', 'http://127.0.0.1:9/v1'], /none\.jsonl cannot be read: it does not exist\.$/],
     ['another budget for a search that goes on', ['optimize', '--resume', 'ru-1', '--budget-tokens', '5'], /--resume does not take --budget-tokens\. Start a new search/],
@@ -54,6 +61,7 @@ describe('the command line, used wrongly', function () {
     assert.equal(code, 0);
     assert.deepEqual((JSON.parse(stdout) as { runs: { run_id: string; status: string }[] }).runs.map(({ run_id, status }) => [run_id, status]), [['ru-1', 'interrupted']]);
     assert.deepEqual(JSON.parse((await agentTrainer('trace', 'ru-1', '--json')).stdout), { run_id: 'ru-1', rollouts: [] });
+    assert.match((await agentTrainer('trace', 'ru-1')).stdout, /^Run ru-1 \(interrupted\) has no rollouts\./);
   });
 
   it('a dry run in which nothing came back prints its result and fails', async () => {

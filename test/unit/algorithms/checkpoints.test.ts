@@ -21,6 +21,13 @@ describe('checkpoints', () => {
     assert.deepEqual(readdirSync(path.join(folder, 'deep', 'checkpoints')).sort(), ['step-000009', 'step-000010']);
   });
 
+  it('finds those of runs with more than a million steps', async () => {
+    const checkpoints = new Checkpoints(folder, 2);
+    for (const step of [999_998, 999_999, 1_000_000, 1_000_001]) await checkpoints.save(policy, step);
+    assert.equal(checkpoints.latest()?.step, 1_000_001);
+    assert.deepEqual(readdirSync(folder).sort(), ['step-1000000', 'step-1000001']);
+  });
+
   it('keeps the best as well, however old it is', async () => {
     const checkpoints = new Checkpoints(folder, 1);
     for (const [step, best] of [[0, 0], [1, 1], [2, 1], [3, 1]] as const) await checkpoints.save(policy, step, best);

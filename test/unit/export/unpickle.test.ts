@@ -24,6 +24,13 @@ describe('unpickle', () => {
     });
   }
 
+  it('takes lists of any length, and names that are text alone', () => {
+    assert.equal((read(start, '](', Buffer.from('K\u0001'.repeat(300_000), 'latin1').toString('latin1'), 'e.') as unknown[]).length, 300_000);
+    // Tuples of tuples, each twice the one before: their text would be 2^40 characters long.
+    const doubled = Array.from({ length: 40 }, (_, i) => ['h', [i], 'h', [i], '\x86', 'q', [i + 1]]).flat();
+    assert.throws(() => read(start, 'N', 'q', [0], ...doubled, 'h', [40], '\x93.'), /names something by what is no text/);
+  });
+
   it('refuses damage and instructions that weights do not need', () => {
     assert.throws(() => read(start), /ends too early/);
     assert.throws(() => read(start, 'R.'), /takes more than it has/);

@@ -1,15 +1,22 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { wrap } from '../../../trainer/engine/tensor.ts';
+import { exportHuggingFace } from '../../../trainer/export/hugging-face.ts';
 import { configJson } from '../../../trainer/models/config-json.ts';
 import { decoderConfig } from '../../../trainer/models/decoder-config.ts';
 import { readConfig } from '../../../trainer/models/config.ts';
 import { parseConfig } from '../../../trainer/models/huggingface-config.ts';
+import { frozenParts } from '../../../trainer/models/frozen-base.ts';
+import { readGguf } from '../../../trainer/models/gguf/read.ts';
 import { bfloat16ToFloat32, float16ToFloat32, float32ToFloat16 } from '../../../trainer/models/half.ts';
 import { loadModel, saveModel } from '../../../trainer/models/model-folder.ts';
 import { readSafetensors, writeSafetensors } from '../../../trainer/models/safetensors.ts';
 import { initialParameters, loadParameters } from '../../../trainer/models/weights.ts';
+import { writeWhole } from '../../../trainer/models/write-whole.ts';
 import { smallConfig, smallWeights } from './small-model.ts';
 
 describe('model files', () => {
@@ -134,8 +141,47 @@ describe('model files', () => {
       await refuses(() => readSafetensors(at('m')), /"w" has type I8/);
       header({ w: { dtype: 'F32', shape: [-1], data_offsets: [0, 8] } });
       await refuses(() => readSafetensors(at('m')), /"w.shape.0" in its header is wrong/);
-      await refuses(() => readSafetensors(at('none')), /cannot be opened/);
+      const two = (...places: [number, number][]) => header(Object.fromEntries(places.map((data_offsets, i) => [`w${i}`, { dtype: 'F32', shape: [2], data_offsets }])), 16);
+      two([8, 16], [0, 8]);
+      assert.deepEqual([...(await readSafetensors(at('m'))).keys()], ['w0', 'w1'], 'in any order');
+      two([0, 8], [0, 8]);
+      await refuses(() => readSafetensors(at('m')), /"w1" begins at byte 0 of the data, where the one before it ends at 8/);
+      two([0, 8], [4, 12]);
+      await refuses(() => readSafetensors(at('m')), /"w1" begins at byte 4/);
+      two([8, 16]);
+      await refuses(() => readSafetensors(at('m')), /"w0" begins at byte 8 of the data, where the one before it ends at 0/);
+      two([0, 8]);
+      await refuses(() => readSafetensors(at('m')), /it has \d+ bytes, but its tensors end at byte \d+/);
+      await refuses(() => readSafetensors(at('none')), /cannot be opened: it does not exist/);
     });
+  });
+
+  it('are not waited for where a pipe stands in their place', async function () {
+    if (process.platform === 'win32') this.skip(); // has no mkfifo
+    for (const name of ['m.safetensors', 'm.gguf']) {
+      execFileSync('mkfifo', [at(name)]);
+      await refuses(() => (name.endsWith('.gguf') ? readGguf : readSafetensors)(at(name)), /is not a file/);
+    }
+  });
+
+  it('are not written with infinities where 16 bits are too few', async () => {
+    const weights = smallWeights();
+    weights.tensors.get('model.embed_tokens.weight')!.data[5] = -7e4;
+    await saveModel(folder, { config: smallConfig, weights });
+    for (const name of ['tokenizer.json', 'tokenizer_config.json']) writeFileSync(at(name), '{}');
+    await refuses(() => exportHuggingFace(folder, at('half'), 'f16'), /tensor "model.embed_tokens.weight" holds -70000, and float16 ends at 65504\. Use another type: bfloat16/);
+    await exportHuggingFace(folder, at('brain'), 'bf16');
+    assert.ok((await loadModel(at('brain'))).weights.flat.every(Number.isFinite));
+    assert.throws(() => frozenParts('model.layers.0.mlp.up_proj.weight', wrap('float32', [1, 1], Float32Array.of(7e4)), 'float16'), /base_dtype "float16": tensor "model.layers.0.mlp.up_proj.weight" holds 70000/);
+    assert.ok(!existsSync(at('half')));
+  });
+
+  it('that cannot be written say so, and by which name', async () => {
+    writeFileSync(at('file'), '');
+    await refuses(() => writeWhole(at('file/in/it'), (temporary) => writeFile(temporary, 'a')), /file\/in\/it could not be written: a part of the path is a file\. Choose another place/);
+    await refuses(() => writeWhole(at('x'.repeat(300)), (temporary) => writeFile(temporary, 'a')), /could not be written: the name is too long/);
+    await writeWhole(at('new/folders/file'), (temporary) => writeFile(temporary, 'a'));
+    assert.equal(readFileSync(at('new/folders/file'), 'utf8'), 'a');
   });
 
   it('converts 16-bit floats exactly', () => {
@@ -162,7 +208,7 @@ describe('model files', () => {
       await refuses(() => loadModel(folder), /"model.norm.weight" holds NaN at position 3/);
       rmSync(at('model.safetensors'));
       mkdirSync(at('model.safetensors'));
-      await refuses(() => loadModel(folder), /model.safetensors is not a valid safetensors file: it is not a file/);
+      await refuses(() => loadModel(folder), /model.safetensors is not a file/);
     });
 
     it('is refused when the weights are another model’s', async () => {

@@ -113,6 +113,16 @@ describe('adapter folders', () => {
   const config = 'adapter_config.json';
   const change = (fields: object) => writeFileSync(path.join(folder, config), JSON.stringify({ ...JSON.parse(readFileSync(path.join(folder, config), 'utf8')), ...fields }));
 
+  it('of a rank that no matrix of the model has are refused before memory is taken for them', async () => {
+    await writeAdapter(folder, { settings, factors: randomFactors(smallConfig, settings) }, '/models/base');
+    for (const r of [17, 1e12]) {
+      change({ r });
+      await assert.rejects(readAdapter(folder, smallConfig), { code: 'bad_input', message: new RegExp(`adapter_config\\.json: r is ${r}, but no matrix of the model has a rank above 16`) });
+      assert.throws(() => initialFactors(smallConfig, { ...settings, rank: r }, 1), { code: 'bad_input', message: new RegExp(`^model\\.lora_rank is ${r}, but`) });
+    }
+    assert.equal(initialFactors(smallConfig, { ...settings, rank: 16 }, 1).tensors.size, 8);
+  });
+
   it('are read back as they were written, with the names of PEFT', async () => {
     const adapter = { settings, factors: randomFactors(smallConfig, settings) };
     await writeAdapter(folder, adapter, '/models/base');

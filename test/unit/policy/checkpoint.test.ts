@@ -58,6 +58,22 @@ describe('checkpoints', () => {
     assert.deepEqual((await readCheckpoint(target, smallConfig, null)).average, average);
   });
 
+  it('with moments or an average that are not finite is damaged: going on would spoil the weights', async () => {
+    const learner = new Learner(smallConfig, wholeModel(smallWeights()), engine);
+    await train(learner, 1);
+    const optimizer = structuredClone(learner.optimizerState)!;
+    await learner.release();
+    const average = smallWeights(smallConfig, 2);
+    const save = (name: string) => writeCheckpoint(path.join(folder, name), source, wholeModel(smallWeights()), { version: 1, optimizer, average });
+    (optimizer.secondMoments['model.norm.weight']!.data as Float32Array)[1] = Infinity;
+    await save('moments');
+    await assert.rejects(readCheckpoint(path.join(folder, 'moments'), smallConfig, null), { code: 'bad_input', message: /optimizer\.safetensors: "second\.model\.norm\.weight" holds a value that is not finite/ });
+    (optimizer.secondMoments['model.norm.weight']!.data as Float32Array)[1] = 0;
+    average.flat[7] = NaN;
+    await save('average');
+    await assert.rejects(readCheckpoint(path.join(folder, 'average'), smallConfig, null), { code: 'bad_input', message: /ema\.safetensors: "model\.embed_tokens\.weight" holds a value/ });
+  });
+
   it('is a Hugging Face folder with the tokenizer and the fields of the source', async () => {
     const target = path.join(folder, 'c');
     const weights = smallWeights();

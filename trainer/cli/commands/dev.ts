@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Provider } from '../../protocol/providers.ts';
 import { DevResult } from '../../protocol/run.ts';
-import { agentOrConfig, integerArgument, providerOption, runAndPrint } from '../run-command.ts';
+import { agentOrConfig, integerArgument, policyForms, providerOption, runAndPrint } from '../run-command.ts';
 
 interface Options { data?: string; limit: number; policy?: string; provider?: Provider; json?: boolean }
 
@@ -12,7 +12,7 @@ export function addDevCommand(program: Command): void {
     .argument('<agent>', 'path[:name], or an agent-trainer.json')
     .option('--data <file>', 'tasks: JSONL, JSON, CSV or parquet (default: the training tasks of the agent-trainer.json given)')
     .option('--limit <n>', 'number of tasks', integerArgument('--limit'), 10)
-    .option('--policy <p>', 'model folder or OpenAI-compatible URL[#model] (default: the model of the nearest agent-trainer.json)')
+    .option('--policy <p>', `${policyForms} (default: the model of the nearest agent-trainer.json)`)
     .addOption(providerOption())
     .option('--json', 'print one JSON object')
     .action(async (agent: string, { data, limit, policy, provider, json }: Options, command: Command) => {

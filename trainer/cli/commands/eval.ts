@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Provider } from '../../protocol/providers.ts';
-import { agentOrConfig, integerArgument, providerOption, runAndPrint } from '../run-command.ts';
+import { agentOrConfig, integerArgument, policyForms, providerOption, runAndPrint } from '../run-command.ts';
 
 interface Options { data?: string; policy?: string; tasks?: string[]; against?: string; limit?: number; provider?: Provider; json?: boolean }
 
@@ -10,7 +10,7 @@ export function addEvalCommand(program: Command): void {
     .description('score a policy on tasks, or compare two on the same tasks')
     .argument('<agent>', 'path[:name], or an agent-trainer.json')
     .option('--data <file>', 'tasks: JSONL, JSON, CSV or parquet (default: the validation tasks of the agent-trainer.json given)')
-    .option('--policy <p>', 'model folder or OpenAI-compatible URL[#model] (default: the model of the agent-trainer.json given)')
+    .option('--policy <p>', `${policyForms} (default: the model of the agent-trainer.json given)`)
     .option('--against <q>', 'a second one to compare with')
     .option('--limit <n>', 'number of tasks', integerArgument('--limit'))
     .option('--tasks <ids...>', 'only these tasks; agent-trainer tasks lists them')

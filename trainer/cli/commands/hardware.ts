@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 import { providerLabels, type ProviderChoice } from '../../protocol/providers.ts';
+import { significant } from '../../protocol/significant.ts';
 import { installable, installProvider, measureHardware } from '../../policy/provider/hardware.ts';
 import { printJson } from '../run-command.ts';
 
@@ -9,7 +10,7 @@ interface Options { install?: (typeof installable)[number]; json?: boolean }
 export function addHardwareCommand(program: Command): void {
   program.command('hardware')
     .description('measure what the engine can run on here; runs use the fastest')
-    .argument('[model]', 'a model folder or GGUF file to measure for (default: as wide as models of half a billion parameters)')
+    .argument('[model]', 'a model (folder, GGUF file or hf:owner/name) to measure for (default: as wide as models of half a billion parameters)')
     .addOption(new Option('--install <provider>', 'first download what this provider needs besides its driver').choices(installable))
     .option('--json', 'print one JSON object')
     .action(async (model: string | undefined, { install, json }: Options) => {
@@ -25,7 +26,7 @@ export function hardwareText({ provider: chosen, trials }: ProviderChoice): stri
   return trials.map((trial) => {
     const mark = trial.provider === chosen ? '*' : ' ';
     const timing = trial.refused === null ? trial.timing : null;
-    const speed = timing === null ? 'the only provider here' : `${timing.per_token.toPrecision(3)} ms per token sampled and trained on (training step ${timing.train_ms.toPrecision(3)} ms, decode step ${timing.decode_ms.toPrecision(3)} ms)`;
+    const speed = timing === null ? 'the only provider here' : `${significant(timing.per_token, 3)} ms per token sampled and trained on (training step ${significant(timing.train_ms, 3)} ms, decode step ${significant(timing.decode_ms, 3)} ms)`;
     return `${mark} ${providerLabels[trial.provider].padEnd(14)}${trial.refused ?? speed}`;
   }).join('\n');
 }

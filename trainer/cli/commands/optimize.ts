@@ -5,7 +5,7 @@ import type { ChosenModel } from '../../protocol/endpoints.ts';
 import type { Run } from '../../protocol/run.ts';
 import { OptimizeAlgorithm, OptimizeRequest, OptimizeResult } from '../../protocol/optimize.ts';
 import { applyWinner, requireSomebodyToAsk } from '../apply-prompts.ts';
-import { inTrainer, integerArgument, numberArgument, printJson, runToEnd, workspaceOf } from '../run-command.ts';
+import { inTrainer, integerArgument, numberArgument, policyForms, printJson, runToEnd, workspaceOf } from '../run-command.ts';
 import { candidatesText } from '../candidates-text.ts';
 import { resultText } from '../result-text.ts';
 
@@ -24,7 +24,7 @@ export function addOptimizeCommand(program: Command): void {
     .option('--validation <file>', 'tasks that select among the candidates')
     .option('--test <file>', 'held-out tasks for the report')
     .option('--algorithm <name>', `${OptimizeAlgorithm.options.join(', ')} (default: gepa; baseline only measures)`)
-    .option('--policy <p>', "the agent's model: a folder or OpenAI-compatible URL[#model] (default: the model of the nearest agent-trainer.json)")
+    .option('--policy <p>', `the agent's: ${policyForms} (default: the model of the nearest agent-trainer.json)`)
     .option('--optimizer <url>', "the model that criticises and rewrites: OpenAI-compatible URL[#model] (default: the agent's own)")
     .option('--prompt <id...>', 'change only these prompts (default: all that reach the agent)')
     .option('--budget <n>', 'rollouts at most, the report included (default: 200)', integerArgument('--budget', 1))

@@ -7,7 +7,7 @@ import { OptimizeResult } from '../../protocol/optimize.ts';
 import type { Run } from '../../protocol/run.ts';
 import { recoverRuns } from '../../runs/recover.ts';
 import { decimal, duration, table } from '../format.ts';
-import { funnelText } from '../funnel-text.ts';
+import { stepText } from '../funnel-text.ts';
 import { resultText } from '../result-text.ts';
 import { integerArgument, printJson, workspaceOf } from '../run-command.ts';
 
@@ -16,7 +16,7 @@ export function addRunsCommand(program: Command): void {
   program.command('runs')
     .description('list the runs of the workspace, or show what one found')
     .argument('[run]')
-    .option('--step <n>', 'show where the samples of this step went; default: the last one', integerArgument('--step'))
+    .option('--step <n>', 'show where the samples of this step went, or what it learned from examples (default: the last one)', integerArgument('--step'))
     .option('--json', 'print one JSON object')
     .action((runId: string | undefined, options: { json?: boolean; step?: number }, command: Command) => {
       const store = openWorkspaceStore(workspaceOf(command));
@@ -28,7 +28,7 @@ export function addRunsCommand(program: Command): void {
           const steps = store.listSteps(run.run_id);
           const step = options.step === undefined ? steps.at(-1) : steps.find((each) => each.step + 1 === options.step);
           if (options.step !== undefined && !step) throw new TrainerError('not_found', `Run ${runId} has no step ${options.step}; it has ${steps.length}.`);
-          return void process.stdout.write(`${[outcome, ...(step ? [funnelText(step)] : [])].join('\n\n')}\n`);
+          return void process.stdout.write(`${[outcome, ...(step ? [stepText(step)] : [])].join('\n\n')}\n`);
         }
         const runs = store.listRuns();
         if (options.json) return printJson({ runs });

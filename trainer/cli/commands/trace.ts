@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import pc from 'picocolors';
 import { TrainerError } from '../../protocol/errors.ts';
 import type { AttemptedRollout } from '../../protocol/rollout.ts';
+import type { Run } from '../../protocol/run.ts';
 import type { Span } from '../../protocol/span.ts';
 import type { Store } from '../../store/store.ts';
 import { decimal, oneLine, printable } from '../format.ts';
@@ -22,7 +23,7 @@ export function addTraceCommand(program: Command): void {
         const traces = found.rollouts.map((rollout) => ({ rollout, spans: store.listSpans(rollout.rollout_id), ...store.getLogs(rollout.rollout_id) }));
         if (found.more) process.stderr.write(`Only the first ${mostShown} rollouts of the run are shown. Give the id of another one to see it.\n`);
         if (options.json) return printJson(found.run_id === null ? traces[0] : { run_id: found.run_id, rollouts: traces });
-        process.stdout.write(`${traces.map(traceText).join('\n')}\n`);
+        process.stdout.write(`${traces.length === 0 ? noRollouts(store.getRun(id)!) : traces.map(traceText).join('\n')}\n`);
       } finally {
         store.close();
       }
@@ -30,6 +31,8 @@ export function addTraceCommand(program: Command): void {
 }
 
 const mostShown = 50;
+
+function noRollouts({ run_id, status, error }: Run): string { return oneLine(`Run ${run_id} (${status}) has no rollouts.${error === null ? '' : ` ${error}`}`); }
 
 /** A rollout alone (run_id null), or the first ones of a run. */
 function find(store: Store, id: string): { run_id: string | null; rollouts: AttemptedRollout[]; more: boolean } {

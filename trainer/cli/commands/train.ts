@@ -8,8 +8,8 @@ interface Options { resume?: string; seed?: number; provider?: Provider; json?: 
 /** `train CONFIG`: reinforcement learning, then the comparison on held-out tasks. */
 export function addTrainCommand(program: Command): void {
   program.command('train')
-    .description('train the model behind an agent by reinforcement learning')
-    .argument('[config]', 'path of an agent-trainer.json')
+    .description('train the model behind an agent: reinforcement learning, SFT or DPO, as the configuration says')
+    .argument('[config]', 'path of an agent-trainer.json; left out with --resume')
     .option('--resume <run>', 'continue this run from its last complete step')
     .option('--seed <n>', 'seed of the task order and of sampling', integerArgument('--seed', 0))
     .addOption(providerOption())

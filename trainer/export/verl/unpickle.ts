@@ -113,7 +113,8 @@ export function unpickle(bytes: Buffer, allowed: ReadonlySet<string>, refuse: (p
       case 0x63: stack.push(global(`${line()}.${line()}`)); break; // GLOBAL
       case 0x93: { // STACK_GLOBAL
         const [name, module] = [pop(), pop()];
-        stack.push(global(`${String(module)}.${String(name)}`));
+        if (typeof module !== 'string' || typeof name !== 'string') throw refuse('its pickle names something by what is no text');
+        stack.push(global(`${module}.${name}`));
         break;
       }
       case 0x52: case 0x81: make(); break; // REDUCE, NEWOBJ
@@ -138,7 +139,8 @@ export function unpickle(bytes: Buffer, allowed: ReadonlySet<string>, refuse: (p
       }
       case 0x65: { // APPENDS
         const values = popMark();
-        top<unknown[]>(Array.isArray).push(...values);
+        const list = top<unknown[]>(Array.isArray);
+        for (const value of values) list.push(value); // too many for arguments of a call
         break;
       }
       default: throw refuse(`its pickle has the instruction 0x${code.toString(16)}, which files of weights have not`);

@@ -1,5 +1,6 @@
 import { TrainerError } from '../../protocol/errors.ts';
 import type { DecoderConfig } from '../decoder-config.ts';
+import { requireFloat16 } from '../half.ts';
 import type { TokenizerFiles } from '../tokenizer-files.ts';
 import type { ParameterBlock } from '../weights.ts';
 import { blockFormats, type WrittenFormat } from './blocks.ts';
@@ -24,14 +25,19 @@ export async function saveGguf(file: string, { name, config, weights, tokenizer 
     ...configMetadata(config), ['general.name', string(name)], ['general.file_type', uint32(fileTypes[format])], ['general.quantization_version', uint32(2)],
     ...tokenizerMetadata(tokenizer, config.vocab),
   ]);
-  const tensors: TensorToWrite[] = [...weights.tensors].map(([parameter, { shape, data }]) => ({
-    name: ggufName(parameter, config), shape, format: shape.length > 1 && (shape.at(-1) as number) % blockFormats[format]!.values === 0 ? format : 'F32',
-    values: () => {
-      const values = data.slice();
-      stored(parameter, config).toFile(values);
-      return values;
-    },
-  }));
+  const tensors = [...weights.tensors].map(([parameter, { shape, data }]): TensorToWrite => {
+    const kept = shape.length > 1 && (shape.at(-1) as number) % blockFormats[format]!.values === 0 ? format : 'F32';
+    return {
+      name: ggufName(parameter, config), shape, format: kept,
+      values: () => {
+        if (kept === 'F16') requireFloat16(name, parameter, data);
+        if (kept === 'Q8_0') requireFloat16(name, parameter, data.map((value) => value / 127)); // the scales of its blocks
+        const values = data.slice();
+        stored(parameter, config).toFile(values);
+        return values;
+      },
+    };
+  });
   if (config.rope.scaling?.type === 'llama3') {
     const factors = llama3Factors(config.rope, config.headDim);
     tensors.push({ name: 'rope_freqs.weight', shape: [factors.length], format: 'F32', values: () => factors });

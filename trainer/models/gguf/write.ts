@@ -38,8 +38,9 @@ export async function writeGguf(file: string, metadata: ReadonlyMap<string, Type
   ]);
   const handle = await open(file, 'w');
   try {
-    await handle.write(pad(header));
-    for (const { format, values } of tensors) await handle.write(pad(encodeBlocks(format, values())));
+    // `write` may write a part alone, as where the disk becomes full, and takes at most 2 GiB.
+    await handle.writeFile(pad(header));
+    for (const { format, values } of tensors) await handle.writeFile(pad(encodeBlocks(format, values())));
     await handle.sync();
   } finally {
     await handle.close();

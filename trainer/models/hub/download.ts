@@ -39,7 +39,7 @@ async function receive(client: HubClient, commit: string, file: HubFile, partial
   const handle = await open(partial, response.status === 206 ? 'a' : 'w');
   try {
     for await (const chunk of response.body ?? []) {
-      await handle.write(chunk as Uint8Array);
+      await handle.writeFile(chunk as Uint8Array); // `write` may write a part alone
       onBytes((chunk as Uint8Array).length);
     }
     await handle.sync();

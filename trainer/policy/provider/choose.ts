@@ -1,5 +1,6 @@
 import type { DecoderConfig } from '../../models/decoder-config.ts';
 import { providerLabels, type Provider, type ProviderChoice, type ProviderTrial } from '../../protocol/providers.ts';
+import { significant } from '../../protocol/significant.ts';
 import { candidates, thisPlatform, type Candidate } from './candidates.ts';
 import { choiceKey, knownChoice, rememberChoice } from './choice-cache.ts';
 import { probe } from './probe.ts';
@@ -54,7 +55,7 @@ export async function tryAll(here: readonly Candidate[], attempt: (provider: Pro
 export function decide(trials: readonly ProviderTrial[]): ProviderChoice {
   const timed = trials.flatMap((trial) => (trial.refused === null && trial.timing !== null ? [{ provider: trial.provider, ms: trial.timing.per_token }] : []));
   const best = timed.toSorted((a, b) => a.ms - b.ms)[0] ?? { provider: 'cpu' as const, ms: NaN };
-  const speeds = timed.filter(({ provider }) => provider !== best.provider).map(({ provider, ms }) => `${ratio(ms / best.ms)} × as fast as ${providerLabels[provider]}`);
+  const speeds = timed.filter(({ provider }) => provider !== best.provider).map(({ provider, ms }) => `${significant(ms / best.ms, 2)} × as fast as ${providerLabels[provider]}`);
   const refusals = trials.flatMap(({ provider, refused }) => (refused === null ? [] : [`${providerLabels[provider]}: ${refused}`]));
   const reason = [
     speeds.length > 0 ? speeds.join(', ') : 'the only provider here',
@@ -62,9 +63,6 @@ export function decide(trials: readonly ProviderTrial[]): ProviderChoice {
   ].join('; ');
   return { provider: best.provider, reason, trials: [...trials] };
 }
-
-/** Two digits: 1.3, 12, 340. */
-function ratio(value: number): string { return String(Number(value.toPrecision(2))); }
 
 /** "CPU (the only provider here; WebGPU: No supported adapters)". */
 export function describeChoice({ provider, reason }: Pick<ProviderChoice, 'provider' | 'reason'>): string {

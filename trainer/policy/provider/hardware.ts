@@ -5,17 +5,19 @@ import path from 'node:path';
 import { packagesFolder, tensorFlowPackage, tensorFlowVersion } from '../../engine/tensorflow/load.ts';
 import { readConfig } from '../../models/config.ts';
 import { decoderConfig } from '../../models/decoder-config.ts';
+import { fetchModel } from '../../models/hub/fetch-model.ts';
 import { TrainerError } from '../../protocol/errors.ts';
 import type { Provider, ProviderChoice } from '../../protocol/providers.ts';
 import { onnxRuntimeFolder } from './candidates.ts';
+import { namedModel } from '../named-model.ts';
 import { chooseProvider } from './choose.ts';
 
 /** As wide as models of half a billion parameters. */
 const usual = decoderConfig('qwen2', { vocab: 8192, hidden: 896, intermediate: 4864, layers: 2, heads: 14, kvHeads: 2, headDim: 64, contextLength: 256 });
 
-/** Measures this machine's providers anew, for models as wide as the one in a folder, and remembers the choice. */
+/** Measures this machine's providers anew, for models as wide as the one named, and remembers the choice. Throws TrainerError when there is none of that name. */
 export async function measureHardware(model: string | undefined, onProbe: (provider: Provider) => void): Promise<ProviderChoice> {
-  const config = model === undefined ? usual : await readConfig(path.resolve(model));
+  const config = model === undefined ? usual : await readConfig(await fetchModel(namedModel(model, '.')));
   return chooseProvider(config, { threads: availableParallelism(), again: true, onProbe });
 }
 
