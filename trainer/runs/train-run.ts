@@ -88,7 +88,7 @@ async function executeTrain(session: Session, plan: TrainPlan): Promise<TrainRes
   return withPolicy(session, run_id, { folder: plan.policyFolder, threads: config.threads, provider: config.provider, lora: plan.lora }, async ({ modelName, policy }) => {
     const examples = await loadExampleSet(config, { store: session.store, folder: plan.origin.folder, model: plan.policyFolder, validation: data.validation });
     for (const message of examples?.notices ?? []) notice(session, 'info', message);
-    notice(session, 'info', describeSteps(config));
+    notice(session, 'info', describeSteps(config, examples?.set.examples.length ?? data.train.length));
     if (plan.lora) notice(session, 'info', describeLora(config.model, policy.info));
     await noticeMemory(session, plan, policy.info.trainable_parameters);
     const adapter = plan.lora && 'adapter' in plan.lora ? await fingerprintModel(plan.lora.adapter) : null;
@@ -175,11 +175,12 @@ async function noticeMemory(session: Session, { config, policyFolder }: TrainPla
   notice(session, fits ? 'info' : 'warning', message);
 }
 
-/** What decides most of how a run learns, defaults included. */
-function describeSteps(config: TrainConfig): string {
-  const { steps, train_batch_size, lr } = config[config.algorithm]!; // of an algorithm without settings the configuration is refused
-  const unit = { grpo: `tasks × ${config.grpo.group_size} rollouts`, sft: 'conversations', dpo: 'pairs' }[config.algorithm];
-  return `${steps} ${steps === 1 ? 'step' : 'steps'} of ${train_batch_size} ${unit}, learning rate ${lr}.`;
+/** What decides most of how a run learns, defaults included. `available`: tasks or examples there are; a step takes none twice. */
+function describeSteps(config: TrainConfig, available: number): string {
+  const { steps, train_batch_size, lr } = config[config.algorithm]!; // without settings of its algorithm the configuration is refused
+  const many = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+  const batch = many(Math.min(train_batch_size, available), { grpo: 'task', sft: 'conversation', dpo: 'pair' }[config.algorithm]);
+  return `${many(steps, 'step')} of ${batch}${config.algorithm === 'grpo' ? ` × ${many(config.grpo.group_size, 'rollout')}` : ''}, learning rate ${lr}.`;
 }
 
 function describeLora({ lora_rank, lora_adapter_path, target_modules, base_dtype }: TrainConfig['model'], { parameters, trainable_parameters }: Policy['info']): string {

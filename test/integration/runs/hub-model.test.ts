@@ -76,7 +76,7 @@ describe('runs of a model of the Hugging Face hub', function () {
     for (const config_path of ['grpo.json', 'lora.json', 'dpo.json']) await succeed({ kind: 'train', config_path });
     unsubscribe();
     assert.deepEqual(notices.filter((message) => /learning rate/.test(message)), [
-      '1 step of 2 tasks × 2 rollouts, learning rate 0.000001.', '1 step of 2 tasks × 2 rollouts, learning rate 0.00001.', '1 step of 8 pairs, learning rate 0.000001.',
+      '1 step of 2 tasks × 2 rollouts, learning rate 0.000001.', '1 step of 2 tasks × 2 rollouts, learning rate 0.00001.', '1 step of 1 pair, learning rate 0.000001.',
     ]);
   });
 });
