@@ -1,10 +1,11 @@
 import { readConfig } from '../models/config.ts';
 import { fetchModel } from '../models/hub/fetch-model.ts';
+import type { SamplingDtype } from '../protocol/rollout.ts';
 import { significant } from '../protocol/significant.ts';
 import { availableMemory, estimateMemory, rowLength, wayOf } from './memory.ts';
 
 /** Settings that decide how much memory a training run needs. */
-export interface MemoryUse { trained: number; micro_batch_tokens: number; enable_gradient_checkpointing?: boolean | undefined; reference: boolean; undo: boolean }
+export interface MemoryUse { trained: number; micro_batch_tokens: number; enable_gradient_checkpointing?: boolean | undefined; reference: boolean; undo: boolean; sampled: readonly SamplingDtype[] }
 
 /** What a run will need, against what is free, as a sentence; `fits`: whether it should be enough. `model`: folder, GGUF file or model of the hub, loaded already. */
 export async function describeMemory(model: string, use: MemoryUse): Promise<{ fits: boolean; message: string }> {

@@ -3,6 +3,7 @@ import type { DecoderConfig } from '../models/decoder-config.ts';
 import { parameterCount } from '../models/parameters.ts';
 import type { MicroBatchShape } from '../models/training-graph.ts';
 import { defaultLogits } from './head-pass.ts';
+import type { SamplingDtype } from '../protocol/rollout.ts';
 
 const bytesPerNumber = Float32Array.BYTES_PER_ELEMENT;
 
@@ -39,17 +40,20 @@ export function wayOf(config: DecoderConfig, shape: MicroBatchShape, checkpointi
   return checkpointing ?? keptBytes(config, shape, false) > free ? 'recompute' : 'layers';
 }
 
+/** Bytes per parameter; int8 is in blocks of 32 with a scale each. */
+const samplerBytes: Readonly<Record<SamplingDtype, number>> = { float32: 4, int8: 1 + 4 / 32 };
+
 export interface MemoryEstimate {
-  /** Bytes: weights, those of a reference, gradients and both moments, what micro-batches need, the sampler's compiled copy of the weights. */
+  /** Bytes: weights, those of a reference, gradients and both moments, what micro-batches need, the samplers' compiled copies of the weights. */
   weights: number; reference: number; training: number; activations: number; sampler: number;
   total: number;
 }
 
 /**
  * About what training needs, in bytes. `trained`: parameters that are trained; `tokens`: per micro-batch; `length`: of its rows; `undo`: an update makes
- * several optimiser steps, so that the state before it is kept.
+ * several optimiser steps, so that the state before it is kept; `sampled`: what the samplers of the run compute with.
  */
-export function estimateMemory(config: DecoderConfig, use: { trained: number; tokens: number; length: number; way: Way; reference: boolean; undo: boolean }): MemoryEstimate {
+export function estimateMemory(config: DecoderConfig, use: { trained: number; tokens: number; length: number; way: Way; reference: boolean; undo: boolean; sampled: readonly SamplingDtype[] }): MemoryEstimate {
   const parameters = parameterCount(config);
   const lora = use.trained < parameters;
   const batch = Math.max(1, Math.floor(use.tokens / use.length));
@@ -58,7 +62,7 @@ export function estimateMemory(config: DecoderConfig, use: { trained: number; to
     reference: use.reference ? bytesPerNumber * use.trained : 0,
     training: bytesPerNumber * use.trained * (use.undo ? 6 : 3),
     activations: activationBytes(config, { batch, length: use.length, trained: batch * use.length }, use.way, lora),
-    sampler: bytesPerNumber * parameters,
+    sampler: [...new Set(use.sampled)].reduce((sum, dtype) => sum + samplerBytes[dtype] * parameters, 0),
   };
   return { ...parts, total: Object.values(parts).reduce((a, b) => a + b, 0) };
 }

@@ -171,6 +171,7 @@ async function noticeMemory(session: Session, { config, policyFolder }: TrainPla
   const { fits, message } = await describeMemory(policyFolder, {
     trained, micro_batch_tokens: settings.micro_batch_tokens, enable_gradient_checkpointing: settings.enable_gradient_checkpointing,
     reference: grpo ? grpo.kl_coef > 0 || grpo.kl_loss_coef > 0 : config.algorithm === 'dpo', undo: grpo !== null && (grpo.ppo_epochs > 1 || grpo.ppo_mini_batch_size !== undefined),
+    sampled: [config.eval_sampling.dtype, ...(grpo ? [config.sampling.dtype] : [])],
   });
   notice(session, fits ? 'info' : 'warning', message);
 }
@@ -180,7 +181,7 @@ function describeSteps(config: TrainConfig, available: number): string {
   const { steps, train_batch_size, lr } = config[config.algorithm]!; // without settings of its algorithm the configuration is refused
   const many = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
   const batch = many(Math.min(train_batch_size, available), { grpo: 'task', sft: 'conversation', dpo: 'pair' }[config.algorithm]);
-  return `${many(steps, 'step')} of ${batch}${config.algorithm === 'grpo' ? ` × ${many(config.grpo.group_size, 'rollout')}` : ''}, learning rate ${lr}.`;
+  return `${many(steps, 'step')} of ${batch}${config.algorithm === 'grpo' ? ` × ${many(config.grpo.group_size, 'rollout')}${config.sampling.dtype === 'float32' ? '' : ` sampled in ${config.sampling.dtype}`}` : ''}, learning rate ${lr}.`;
 }
 
 function describeLora({ lora_rank, lora_adapter_path, target_modules, base_dtype }: TrainConfig['model'], { parameters, trainable_parameters }: Policy['info']): string {
