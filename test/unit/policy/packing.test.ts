@@ -56,7 +56,7 @@ function alike(actual: Outcome, expected: Outcome, what: string): void {
     const most = largest(a.map((value, i) => value - b[i]!));
     assert.ok(most <= 1e-5 * Math.max(least, largest(b)), `${name}: ${most} of ${largest(b)}, ${what}`);
   };
-  near(Float32Array.of(actual.loss), Float32Array.of(expected.loss), 'loss');
+  near(Float32Array.of(actual.loss), Float32Array.of(expected.loss), 'loss', 0.02); // of a token; their sum may come to nothing
   near(actual.values, expected.values, 'log-probabilities and entropies');
   const negligible = 1e-4 * largest(expected.gradients.flat); // some cancel to nothing but rounding
   for (const [name, { data }] of expected.gradients.tensors) near(actual.gradients.tensors.get(name)!.data, data, name, negligible);
@@ -115,6 +115,6 @@ describe('packed rows', () => {
       const expected = await outcome(new WholePass(smallConfig, null, engine), model, objective, single(rows, smallConfig), rows);
       alike(await outcome(new WholePass(smallConfig, null, engine), model, objective, microBatches(rows, budget, smallConfig), rows), expected, 'whole');
       alike(await outcome(new LayerPass(smallConfig, null, engine, { recompute: false }), model, objective, microBatches(rows, budget, smallConfig), rows), expected, 'layer by layer');
-    }), { numRuns: 12 });
+    }), { numRuns: 12, endOnFailure: true });
   });
 });
