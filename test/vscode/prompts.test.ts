@@ -23,6 +23,7 @@ client = OpenAI()
 RULES = "Answer in one sentence."
 TONE = Path("prompts/tone.md").read_text()
 
+
 @rollout
 def guide(task, llm):
     reply = client.chat.completions.create(model=llm.model, messages=[{"role": "system", "content": RULES}, {"role": "system", "content": TONE}, {"role": "user", "content": task["question"]}])

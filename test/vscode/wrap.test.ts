@@ -9,6 +9,7 @@ from openai import OpenAI
 
 client = OpenAI()
 
+
 def answer(task: dict, temperature: float = 0.2) -> float:
     """Answers one question and scores the answer."""
     response = client.chat.completions.create(
@@ -23,6 +24,7 @@ def answer(task: dict, temperature: float = 0.2) -> float:
 const grader = `from agent_trainer import emit_reward, rollout
 
 from chat import ask
+
 
 @rollout
 def grade(task, llm):
@@ -57,6 +59,7 @@ describe('making a function trainable and mending agents, in a real VS Code', fu
   async function codeAction(title: string): Promise<void> {
     const action = open().page.locator('.action-widget .monaco-list-row', { hasText: title }).first();
     await until(async () => {
+      await open().page.keyboard.press('Control+1'); // the focus may be elsewhere
       await open().page.keyboard.press('Control+.');
       return action.waitFor({ timeout: 5000 }).then(() => true, async () => {
         await open().page.keyboard.press('Escape');
