@@ -23,13 +23,13 @@ export const memory = {
   store: (address: Code, offset: number, value: Code): Code => [...address, ...value, 0xfd, 0x0b, 4, ...unsigned(offset)],
 };
 
-/** Runs `body` while the variable `counter`, raised by `step` each time, is below `end`; at least once. */
+/** Runs `body` while the variable `counter`, raised by `step` (below 64) each time, is below `end`; at least once. */
 export function loop(counter: number, step: number, end: Code, body: readonly Code[]): Code {
   const raised = [...local.get(counter), 0x41, ...unsigned(step), 0x6a];
   return [0x03, 0x40, ...body.flat(), ...local.set(counter, raised), ...local.get(counter), ...end, 0x49, 0x0d, 0x00, 0x0b];
 }
 
-/** A function without a result over a memory of its own, whose bytes all begin as 0. `step` of a loop must be below 64. */
+/** A function without a result over a memory of its own, whose bytes all begin as 0. */
 export function instantiate(parameters: readonly (keyof typeof types)[], variables: readonly (keyof typeof types)[], body: readonly Code[], bytes: number): { run: (...values: number[]) => void; memory: ArrayBuffer } {
   const list = (items: readonly Code[]) => [...unsigned(items.length), ...items.flat()];
   const section = (id: number, content: Code) => [id, ...unsigned(content.length), ...content];

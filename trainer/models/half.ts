@@ -41,7 +41,7 @@ export function float32ToFloat16(values: Float32Array): Uint16Array {
 /** Throws TrainerError `bad_input` for weights that would become infinite. `model` is what errors name. */
 export function requireFloat16(model: string, tensor: string, values: Float32Array): void {
   const beyond = values.find((value) => Math.abs(value) >= 65520);
-  if (beyond !== undefined) throw new TrainerError('bad_input', `${model}: tensor "${tensor}" holds ${beyond}, and float16 ends at 65504. Use another type: bfloat16 (bf16) or float32 (f32).`);
+  if (beyond !== undefined) throw new TrainerError('bad_input', `${model}: tensor "${tensor}" holds ${beyond}, and float16 ends at 65504. Use another type, float32 (f32) at the safest.`);
 }
 
 function toHalf(value: number): number {

@@ -1,8 +1,8 @@
 import { compileForAnySize, takesAnySize, type Executable } from '../engine/executor.ts';
-import { elementCount, wrap, type Tensor } from '../engine/tensor.ts';
+import { wrap, type Tensor } from '../engine/tensor.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
 import { decodeExamples, decodeGraph, keyOutput, valueOutput } from '../models/decode-graph.ts';
-import { parameterShapes } from '../models/parameters.ts';
+import { parameterCount } from '../models/parameters.ts';
 import { samplingFeeds, type PolicyWeights } from '../models/policy-weights.ts';
 import { quantizedModel } from '../models/quantized-model.ts';
 import type { SamplingDtype } from '../protocol/rollout.ts';
@@ -62,8 +62,7 @@ export class DecodeModel {
    * and the sooner prompts are complete, the more rows share the steps that follow.
    */
   get chunksPerStep(): number {
-    const parameters = [...parameterShapes(this.config).values()].reduce((sum, shape) => sum + elementCount(shape), 0);
-    return Math.max(1, Math.floor(prefillWork / parameters / this.chunk));
+    return Math.max(1, Math.floor(prefillWork / parameterCount(this.config) / this.chunk));
   }
 
   /** To be called after the weights have changed, or before. Compiled graphs hold a model that is trained itself; factors of LoRA are fed at each run. */

@@ -6,14 +6,14 @@ import { weightFeeds, type PolicyWeights } from '../models/policy-weights.ts';
 import { allocateBlock, type ParameterBlock } from '../models/weights.ts';
 import type { MicroBatch } from './micro-batches.ts';
 import { LayerPass } from './layer-pass.ts';
-import { availableMemory, wayOf } from './memory.ts';
+import { availableMemory, wayOf, type Way } from './memory.ts';
 import type { LossObjective, ObjectiveInputs, Pass, TokenResults } from './pass.ts';
 import { tooLong } from './row-limit.ts';
 import type { EngineOptions } from './sessions.ts';
 import { WholePass } from './whole-pass.ts';
 
-/** How micro-batches are run. auto: small ones as one graph, others layer by layer; recompute: layer by layer, each layer forwards twice. */
-export type Execution = 'auto' | 'whole' | 'layers' | 'recompute';
+/** How micro-batches are run. auto: small ones as one graph, others layer by layer. */
+export type Execution = 'auto' | Way;
 
 export type { ObjectiveInputs, TokenResults };
 

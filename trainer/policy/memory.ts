@@ -1,9 +1,12 @@
 import { freemem } from 'node:os';
+import { elementCount } from '../engine/tensor.ts';
 import type { DecoderConfig } from '../models/decoder-config.ts';
-import { parameterCount } from '../models/parameters.ts';
+import { isOfLinearLayer } from '../models/frozen-base.ts';
+import { parameterCount, parameterShapes } from '../models/parameters.ts';
 import type { MicroBatchShape } from '../models/training-graph.ts';
-import { defaultLogits } from './head-pass.ts';
+import type { BaseType } from '../protocol/lora-config.ts';
 import type { SamplingDtype } from '../protocol/rollout.ts';
+import { defaultLogits } from './head-pass.ts';
 
 const bytesPerNumber = Float32Array.BYTES_PER_ELEMENT;
 
@@ -40,8 +43,8 @@ export function wayOf(config: DecoderConfig, shape: MicroBatchShape, checkpointi
   return checkpointing ?? keptBytes(config, shape, false) > free ? 'recompute' : 'layers';
 }
 
-/** Bytes per parameter; int8 is in blocks of 32 with a scale each. */
-const samplerBytes: Readonly<Record<SamplingDtype, number>> = { float32: 4, int8: 1 + 4 / 32 };
+/** Bytes per parameter; int8 and int4 are in blocks of 32 with a scale each. */
+const bytesOf: Readonly<Record<BaseType, number>> = { float32: 4, float16: 2, int8: 1 + 4 / 32, int4: 1 / 2 + 4 / 32 };
 
 export interface MemoryEstimate {
   /** Bytes: weights, those of a reference, gradients and both moments, what micro-batches need, the samplers' compiled copies of the weights. */
@@ -51,21 +54,25 @@ export interface MemoryEstimate {
 
 /**
  * About what training needs, in bytes. `trained`: parameters that are trained; `tokens`: per micro-batch; `length`: of its rows; `undo`: an update makes
- * several optimiser steps, so that the state before it is kept; `sampled`: what the samplers of the run compute with.
+ * several optimiser steps, so that the state before it is kept; `base`: what the linear layers of a frozen model are kept in; `sampled`: what the samplers of the run compute with.
  */
-export function estimateMemory(config: DecoderConfig, use: { trained: number; tokens: number; length: number; way: Way; reference: boolean; undo: boolean; sampled: readonly SamplingDtype[] }): MemoryEstimate {
+export function estimateMemory(config: DecoderConfig, use: { trained: number; tokens: number; length: number; way: Way; reference: boolean; undo: boolean; base: BaseType; sampled: readonly SamplingDtype[] }): MemoryEstimate {
   const parameters = parameterCount(config);
+  const linear = [...parameterShapes(config)].reduce((sum, [name, shape]) => sum + (isOfLinearLayer(name) ? elementCount(shape) : 0), 0);
   const lora = use.trained < parameters;
   const batch = Math.max(1, Math.floor(use.tokens / use.length));
   const parts = {
-    weights: bytesPerNumber * (parameters + (lora ? use.trained : 0)),
+    weights: bytesPerNumber * (parameters - linear + (lora ? use.trained : 0)) + bytesOf[use.base] * linear,
     reference: use.reference ? bytesPerNumber * use.trained : 0,
     training: bytesPerNumber * use.trained * (use.undo ? 6 : 3),
     activations: activationBytes(config, { batch, length: use.length, trained: batch * use.length }, use.way, lora),
-    sampler: [...new Set(use.sampled)].reduce((sum, dtype) => sum + samplerBytes[dtype] * parameters, 0),
+    sampler: [...new Set(use.sampled)].reduce((sum, dtype) => sum + (dtype === 'int8' ? bytesOf.int8 * parameters : bytesPerNumber * (parameters - linear) + compiledBytes(use.base) * linear), 0),
   };
   return { ...parts, total: Object.values(parts).reduce((a, b) => a + b, 0) };
 }
+
+/** Per parameter of a linear layer in a compiled graph that samples: float16 and int8 are fed to it where they lie (see `samplingWeights`). */
+function compiledBytes(base: BaseType): number { return base === 'float16' || base === 'int8' ? 0 : bytesOf[base]; }
 
 /**
  * About what a micro-batch takes beside weights, gradients and moments. The factors are measured (see `memory.test.ts`): ONNX Runtime keeps what the first run of a session took beside

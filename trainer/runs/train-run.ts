@@ -170,8 +170,8 @@ async function noticeMemory(session: Session, { config, policyFolder }: TrainPla
   const grpo = config.algorithm === 'grpo' ? config.grpo : null;
   const { fits, message } = await describeMemory(policyFolder, {
     trained, micro_batch_tokens: settings.micro_batch_tokens, enable_gradient_checkpointing: settings.enable_gradient_checkpointing,
-    reference: grpo ? grpo.kl_coef > 0 || grpo.kl_loss_coef > 0 : config.algorithm === 'dpo', undo: grpo !== null && (grpo.ppo_epochs > 1 || grpo.ppo_mini_batch_size !== undefined),
-    sampled: [config.eval_sampling.dtype, ...(grpo ? [config.sampling.dtype] : [])],
+    reference: needsReference(config), undo: grpo !== null && (grpo.ppo_epochs > 1 || grpo.ppo_mini_batch_size !== undefined),
+    base: config.model.base_dtype, sampled: [config.eval_sampling.dtype, ...(grpo ? [config.sampling.dtype] : [])],
   });
   notice(session, fits ? 'info' : 'warning', message);
 }
