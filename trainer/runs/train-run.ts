@@ -185,9 +185,9 @@ function describeSteps(config: TrainConfig, available: number): string {
 }
 
 function describeLora({ lora_rank, lora_adapter_path, target_modules, base_dtype }: TrainConfig['model'], { parameters, trainable_parameters }: Policy['info']): string {
-  const millions = (count: number) => significant(count / 1e6, 3);
+  const rounded = (count: number) => (count < 1e6 ? Number(significant(count, 3)).toLocaleString('en-US') : `${significant(count / 1e6, 3)} million`);
   const factors = lora_adapter_path === undefined ? `LoRA of rank ${lora_rank} on ${target_modules === 'all-linear' ? 'all linear layers' : targetsOf(target_modules).join(', ')}` : `LoRA, going on from the adapter in ${lora_adapter_path}`;
-  return `${factors}: ${millions(trainable_parameters)} million parameters are trained, beside the model's ${millions(parameters)} million${base_dtype === 'float32' ? '' : `, whose linear layers are kept in ${base_dtype}`}.`;
+  return `${factors}: ${rounded(trainable_parameters)} parameters are trained, beside the model's ${rounded(parameters)}${base_dtype === 'float32' ? '' : `, whose linear layers are kept in ${base_dtype}`}.`;
 }
 
 /** Notes what the run is made from. Throws TrainerError 'conflict' when that has changed since it began. */
